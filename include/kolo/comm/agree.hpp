@@ -1,0 +1,50 @@
+// Ranks fail together.
+//
+// `agree(comm, f)` runs f on every rank and then lets the ranks vote: when f threw anywhere, every rank
+// throws the error of the lowest rank that failed, so that nobody is left waiting in a later collective.  f
+// itself must not communicate over `comm` after a point where one rank can fail alone.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <type_traits>
+
+#include "kolo/comm/communicator.hpp"
+#include "kolo/util/error.hpp"
+
+namespace kolo::comm {
+
+/// An Error that every rank throws at the same place: the handler may finalize MPI and only rank 0 prints it.
+struct AgreedError : Error {
+  AgreedError(ExitCode code, const std::string& message, std::string hint, int origin)
+      : Error(code, message, std::move(hint)), origin_rank(origin) {}
+  int origin_rank;
+};
+
+/// Collective.  Returns when no rank passed an error; throws AgreedError on every rank otherwise.
+void throw_together(const Communicator& comm, const std::exception_ptr& mine);
+
+template <class F>
+auto agree(const Communicator& comm, F&& f) -> std::invoke_result_t<F&> {
+  using Result = std::invoke_result_t<F&>;
+  std::exception_ptr error;
+  if constexpr (std::is_void_v<Result>) {
+    try {
+      f();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    throw_together(comm, error);
+  } else {
+    std::optional<Result> result;
+    try {
+      result.emplace(f());
+    } catch (...) {
+      error = std::current_exception();
+    }
+    throw_together(comm, error);
+    return std::move(*result);
+  }
+}
+
+}  // namespace kolo::comm

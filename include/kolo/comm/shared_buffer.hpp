@@ -1,0 +1,37 @@
+// One block of memory per node, an MPI-3 shared window that every rank of the node maps.
+//
+// Before the window is made the ranks of the node agree that /dev/shm has room for it: MPI gives rank 0 an
+// error and lets the others hang otherwise.  The destructor never calls MPI (see Communicator); `close()` is
+// collective and must come before MPI_Finalize, after the last use of the memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "kolo/comm/communicator.hpp"
+
+namespace kolo::comm {
+
+class SharedBuffer {
+ public:
+  SharedBuffer() = default;
+  /// `bytes` zeroed bytes, 64-byte aligned, owned by the node.  Collective over `node`, same `bytes` on every
+  /// rank. Throws CommError on all ranks of the node when shared memory is too small.
+  static SharedBuffer allocate(const Communicator& node, std::size_t bytes);
+  SharedBuffer(SharedBuffer&& other) noexcept;
+  SharedBuffer& operator=(SharedBuffer&& other) noexcept;
+  SharedBuffer(const SharedBuffer&) = delete;
+  SharedBuffer& operator=(const SharedBuffer&) = delete;
+  ~SharedBuffer() = default;
+
+  std::span<std::byte> bytes() const { return bytes_; }
+  /// Makes stores of each rank before it visible to all ranks of the node after it.  Collective.
+  void fence(const Communicator& node) const;
+  void close();
+
+ private:
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::span<std::byte> bytes_;
+};
+
+}  // namespace kolo::comm
