@@ -1,0 +1,67 @@
+// Moves each gradient from autograd into this rank's part of the arena the moment backward has produced it.
+//
+// A post hook on every parameter's AccumulateGrad node copies the gradient flat (one copy, no zeroing pass),
+// looks for non-finite values on the way, and drops `.grad`.  When all parameters of the next bucket in plan
+// order have arrived, the bucket is handed to the exchange, from inside backward.  Hooks act only while
+// armed: earlier micro-batches of a step accumulate in `.grad` as usual.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "kolo/fusion/arena.hpp"
+
+namespace torch::autograd {
+struct Node;
+}
+
+namespace kolo::fusion {
+
+class GradientHooks {
+ public:
+  using BucketReady = std::function<void(const Bucket&)>;
+
+  /// `gradients`: plan.size elements of this rank.  `limit`: magnitude above which a gradient counts as
+  /// non-finite. `arena` and `gradients` must outlive the hooks.  `ready` runs on the thread that calls
+  /// backward.
+  GradientHooks(const Arena& arena, std::byte* gradients, double limit, BucketReady ready);
+  ~GradientHooks();
+  GradientHooks(const GradientHooks&) = delete;
+  GradientHooks& operator=(const GradientHooks&) = delete;
+
+  /// Before the backward pass of a step's last micro-batch.
+  void arm();
+  /// After it.  Throws Error(internal) naming a parameter that got no gradient, or got it more than once.
+  void require_complete();
+  /// This rank has no samples in the step, or failed: hands over all buckets not yet handed over, as zeros.
+  void contribute_zeros();
+
+  /// False when a gradient of this step was non-finite or above the limit.
+  bool finite() const { return first_bad_slot_ == kNone; }
+  /// The first such parameter in order of arrival; empty when finite().
+  std::string first_nonfinite() const;
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  struct Hook;
+
+  void on_gradient(std::size_t slot);
+  bool store(std::size_t slot, const at::Tensor& gradient);
+  void hand_over_ready_buckets();
+
+  const Arena& arena_;
+  std::byte* gradients_;
+  double limit_;
+  BucketReady ready_;
+  std::vector<std::shared_ptr<torch::autograd::Node>> nodes_;  // parameters hold theirs only weakly
+  std::vector<std::uintptr_t> keys_;
+  std::vector<int> arrivals_;
+  std::size_t next_bucket_ = 0;
+  std::size_t first_bad_slot_ = kNone;
+  bool armed_ = false;
+};
+
+}  // namespace kolo::fusion
