@@ -1,7 +1,7 @@
 // A run's settings as typed structs: one struct per deck section, one member per key.
 //
-// The defaults here are the defaults: the option table (option_table.hpp) binds each key to its member and adds the help
-// text and the accepted range.  A Config that left `load_config` satisfies every range.
+// The defaults here are the defaults: the option table (option_table.hpp) binds each key to its member and
+// adds the help text and the accepted range.  A Config that left `load_config` satisfies every range.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,8 @@ struct RunSection {
   std::int64_t threads = 0;  ///< per rank; 0: the rank's share of the node's allowed cores
   Progress progress = Progress::automatic;
   double progress_seconds = 5;  ///< between plain progress lines
+
+  bool operator==(const RunSection&) const = default;
 };
 
 struct DataSection {
@@ -44,13 +46,15 @@ struct DataSection {
   std::int64_t crop_padding = 0;
   bool flip = false;
   bool shuffle = true;
-  std::int64_t prefetch = 4;  ///< batches made ahead
-  std::int64_t samples = 10'000;      ///< synthetic only, like all below
+  std::int64_t prefetch = 4;      ///< batches made ahead
+  std::int64_t samples = 10'000;  ///< synthetic only, like all below
   std::int64_t test_samples = 1'000;
   std::int64_t channels = 3;
   std::int64_t height = 32;
   std::int64_t width = 32;
   std::int64_t classes = 10;
+
+  bool operator==(const DataSection&) const = default;
 };
 
 struct ModelSection {
@@ -59,6 +63,8 @@ struct ModelSection {
   BatchNorm batch_norm = BatchNorm::local;
   std::vector<std::int64_t> hidden = {512, 256};  ///< mlp: widths of the hidden layers
   double dropout = 0;                             ///< mlp and cnn: before the last layer
+
+  bool operator==(const ModelSection&) const = default;
 };
 
 struct TrainSection {
@@ -73,6 +79,8 @@ struct TrainSection {
   OnNonfinite on_nonfinite = OnNonfinite::stop;
   std::int64_t early_stop_patience = 0;  ///< epochs without a better val_top1; 0: off
   double early_stop_min_delta = 0;
+
+  bool operator==(const TrainSection&) const = default;
 };
 
 struct OptimizerSection {
@@ -87,6 +95,8 @@ struct OptimizerSection {
   NoDecay no_decay = NoDecay::none;
   ScaleLr scale_lr = ScaleLr::none;
   std::int64_t reference_batch = 0;
+
+  bool operator==(const OptimizerSection&) const = default;
 };
 
 struct ScheduleSection {
@@ -96,6 +106,8 @@ struct ScheduleSection {
   double gamma = 0.1;
   std::int64_t step_epochs = 30;
   double min_lr = 0;  ///< cosine: where it ends
+
+  bool operator==(const ScheduleSection&) const = default;
 };
 
 struct CommSection {
@@ -103,12 +115,16 @@ struct CommSection {
   Bind bind = Bind::automatic;
   double bucket_mib = 25;
   double first_bucket_mib = 1;
+
+  bool operator==(const CommSection&) const = default;
 };
 
 struct CheckpointSection {
   std::int64_t every_epochs = 1;  ///< 0: only at the end and on a stop
   std::int64_t every_steps = 0;   ///< 0: off
   std::int64_t keep = 2;          ///< newest ones kept, besides the best
+
+  bool operator==(const CheckpointSection&) const = default;
 };
 
 struct Config {
@@ -120,6 +136,8 @@ struct Config {
   ScheduleSection schedule;
   CommSection comm;
   CheckpointSection checkpoint;
+
+  bool operator==(const Config&) const = default;
 };
 
 }  // namespace kolo::config

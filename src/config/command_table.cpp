@@ -1,0 +1,109 @@
+#include "command_table.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/program_options/value_semantic.hpp>
+#include <functional>
+
+#include "kolo/config/parse_value.hpp"
+#include "kolo/config/range.hpp"
+#include "kolo/config/wording.hpp"
+#include "kolo/util/error.hpp"
+#include "kolo/util/strings.hpp"
+
+namespace kolo::config {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr CommandRow kCommands[] = {
+    {"train", Command::train, Accepts::deck_and_run_options,
+     "train; this is what kolo does without a command"},
+    {"check", Command::check, Accepts::deck_options, "check the command line and the deck, and leave"},
+};
+
+constexpr IntegerRange kEpochs{1, 1'000'000};
+constexpr int kColumns = 110;
+
+[[noreturn]] void refuse(std::string_view option, const std::string& text, std::string_view expected) {
+  throw ConfigError(fmt::format("{} {}: expected {}", option, shown(text), expected));
+}
+
+// An option with a text value, which `take` turns into a member of CommandLine.
+po::typed_value<std::string>* text_value(const char* value_name,
+                                         std::function<void(const std::string&)> take) {
+  return po::value<std::string>()->value_name(value_name)->notifier(std::move(take));
+}
+
+po::typed_value<std::string>* path_value(const char* option, const char* value_name, std::string& member) {
+  return text_value(value_name, [option, &member](const std::string& text) {
+    if (text.empty()) refuse(option, text, "a path");
+    member = text;
+  });
+}
+
+// Digits only: no sign, no blank.
+std::optional<std::int64_t> whole_number(const std::string& text, std::int64_t max) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  const auto value = parse_value<std::int64_t>({text});
+  return value && *value <= max ? value : std::nullopt;
+}
+
+// Seconds of "HH:MM:SS".
+std::optional<double> clock_seconds(const std::string& text) {
+  constexpr std::int64_t kMaxHours = 1'000'000;
+  const auto fields = util::split(text, ':');
+  if (fields.size() != 3 || fields[1].size() != 2 || fields[2].size() != 2) return std::nullopt;
+  const auto hours = whole_number(fields[0], kMaxHours);
+  const auto minutes = whole_number(fields[1], 59);
+  const auto seconds = whole_number(fields[2], 59);
+  if (!hours || !minutes || !seconds) return std::nullopt;
+  return static_cast<double>((*hours * 60 + *minutes) * 60 + *seconds);
+}
+
+}  // namespace
+
+std::span<const CommandRow> command_rows() { return kCommands; }
+
+po::options_description deck_options(CommandLine& line) {
+  po::options_description options("Options", kColumns);
+  options.add_options()  //
+      ("input", path_value("--input", "FILE", line.input),
+       "the deck; without one, every key has its default")  //
+      ("set", po::value<std::vector<std::string>>(&line.sets)->value_name("section.key=value"),
+       "set a deck key, over what the deck says; for several keys, several times")  //
+      ("help,h", po::bool_switch(&line.help), "print this text")                    //
+      ("version", po::bool_switch(&line.version), "print versions and build switches");
+  return options;
+}
+
+po::options_description run_options(CommandLine& line) {
+  const auto take_resume = [&line](const std::string& text) {
+    const auto resume = parse_value<Resume>({text});
+    if (!resume) refuse("--resume", text, choices_text<Resume>());
+    line.resume = *resume;
+  };
+  const auto take_epochs = [&line](const std::string& text) {
+    const auto epochs = parse_value<std::int64_t>({text});
+    if (!epochs || !kEpochs.contains(*epochs))
+      refuse("--stop-after-epochs", text, kEpochs.text("an integer"));
+    line.stop_after_epochs = epochs;
+  };
+  const auto take_time = [&line](const std::string& text) {
+    const auto seconds = clock_seconds(text);
+    if (!seconds || *seconds <= 0) refuse("--max-time", text, "HH:MM:SS, more than 00:00:00");
+    line.max_seconds = seconds;
+  };
+  po::options_description options("Options of a training run", kColumns);
+  options.add_options()  //
+      ("run-dir", path_value("--run-dir", "DIR", line.run_dir),
+       "where the run writes; default: runs/<deck name>-<date-time>")  //
+      ("resume", text_value("off|auto|required", take_resume),
+       "go on from the newest checkpoint: never (default), if there is one, or else stop")  //
+      ("stop-after-epochs", text_value("N", take_epochs),
+       "stop, resumable, after N epochs; schedules are not touched")  //
+      ("max-time", text_value("HH:MM:SS", take_time), "stop, resumable, before this much time has passed");
+  return options;
+}
+
+}  // namespace kolo::config
