@@ -62,6 +62,17 @@ function(kolo_module name)
   kolo_compile_options(${library})
 endfunction()
 
+# Adds version.cpp to `target`, made anew at every build (and compiled only when it changed).
+function(kolo_version target)
+  set(output "${CMAKE_BINARY_DIR}/version.cpp")
+  set(build "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}")
+  add_custom_target(kolo_version_file BYPRODUCTS ${output}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${output} -DVERSION=${PROJECT_VERSION}
+            "-DBUILD=${build}" -P ${CMAKE_SOURCE_DIR}/cmake/KoloVersion.cmake)
+  target_sources(${target} PRIVATE ${output})
+  add_dependencies(${target} kolo_version_file)
+endfunction()
+
 function(kolo_install target)
   include(GNUInstallDirs)
   # The executable finds libtorch where it was found at build time; a packager sets CMAKE_INSTALL_RPATH instead.

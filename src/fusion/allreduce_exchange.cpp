@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <utility>
 
 #include "kolo/fusion/kernels.hpp"
 #include "kolo/util/digest.hpp"
@@ -79,8 +78,6 @@ std::uint64_t AllreduceExchange::digest() const {
     digest.add(std::span(state, array_bytes_));
   return digest.value();
 }
-
-ExchangeTimes AllreduceExchange::take_times() { return std::exchange(times_, {}); }
 
 std::unique_ptr<Exchange> make_exchange(config::Strategy strategy, const BucketPlan& plan, DType type,
                                         std::size_t states, const comm::Communicator& world) {

@@ -45,11 +45,11 @@ GradientHooks::~GradientHooks() {
     nodes_[i]->del_post_hook(keys_[i]);
 }
 
-void GradientHooks::arm() {
+void GradientHooks::begin_step() {
   std::fill(arrivals_.begin(), arrivals_.end(), 0);
   next_bucket_ = 0;
   first_bad_slot_ = kNone;
-  armed_ = true;
+  armed_ = false;
 }
 
 void GradientHooks::on_gradient(std::size_t slot) {
@@ -99,7 +99,6 @@ void GradientHooks::require_complete() {
 }
 
 void GradientHooks::contribute_zeros() {
-  if (!armed_) arm();
   armed_ = false;
   const std::vector<Bucket>& buckets = arena_.plan().buckets;
   while (next_bucket_ < buckets.size()) {

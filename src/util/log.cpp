@@ -46,7 +46,8 @@ void open_log_file(const std::filesystem::path& path) {
   }
   state().file->set_pattern("%Y-%m-%dT%H:%M:%S%z %v");
   state().file->flush_on(spdlog::level::info);
-  for (const std::string& line : state().early) state().file->info("{}", line);
+  for (const std::string& line : state().early)
+    state().file->info("{}", line);
   state().early.clear();
 }
 

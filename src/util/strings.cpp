@@ -62,7 +62,8 @@ std::string format_bytes(double bytes) {
 std::string format_count(std::int64_t value) {
   std::string digits = fmt::format("{}", value);
   const std::size_t first = value < 0 ? 1 : 0;
-  for (std::size_t i = digits.size(); i > first + 3; i -= 3) digits.insert(i - 3, 1, ',');
+  for (std::size_t i = digits.size(); i > first + 3; i -= 3)
+    digits.insert(i - 3, 1, ',');
   return digits;
 }
 

@@ -41,7 +41,7 @@ struct StepActions {
   std::function<void(std::int64_t begin, std::int64_t end, const std::byte* gradients, double scale)> update;
 };
 
-/// Seconds since the last step began.
+/// Seconds since the exchange was made; callers take differences.
 struct ExchangeTimes {
   double exchange = 0;
   double update = 0;
@@ -62,8 +62,7 @@ class Exchange {
   virtual void broadcast_state() = 0;
   /// Digest of this rank's view of parameters and optimizer state: equal on all ranks after every step.
   virtual std::uint64_t digest() const = 0;
-  /// Times of the step so far; reset by `finish_step`'s next step.
-  virtual ExchangeTimes take_times() = 0;
+  virtual ExchangeTimes times() const = 0;
   /// Frees what needs the other ranks.  Collective.
   virtual void close() = 0;
 };

@@ -32,8 +32,10 @@ class GradientHooks {
   GradientHooks(const GradientHooks&) = delete;
   GradientHooks& operator=(const GradientHooks&) = delete;
 
-  /// Before the backward pass of a step's last micro-batch.
-  void arm();
+  /// Before anything else of a step.
+  void begin_step();
+  /// Before the backward pass of the step's last micro-batch.
+  void arm() { armed_ = true; }
   /// After it.  Throws Error(internal) naming a parameter that got no gradient, or got it more than once.
   void require_complete();
   /// This rank has no samples in the step, or failed: hands over all buckets not yet handed over, as zeros.

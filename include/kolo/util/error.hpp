@@ -1,7 +1,8 @@
 // Errors a user can meet, and the exit code each kind ends the program with.
 //
-// A message says what is wrong, where (file, line, key), what was found and what was expected; the hint says what to do.
-// Libraries throw these; only the run lifecycle prints and exits, so that one line comes from one rank.
+// A message says what is wrong, where (file, line, key), what was found and what was expected; the hint says
+// what to do. Libraries throw these; only the run lifecycle prints and exits, so that one line comes from one
+// rank.
 #pragma once
 
 #include <stdexcept>

@@ -1,7 +1,8 @@
 // What a run says: plain lines on standard output, the same lines with a time stamp in <run>/log.txt.
 //
-// Only rank 0 logs; on the other ranks the log is off.  Hidden behind a torch-free file because spdlog and libtorch bring
-// different versions of fmt.  Not for errors that end the run: those go through app's one error line.
+// Only rank 0 logs; on the other ranks the log is off.  Hidden behind a torch-free file because spdlog and
+// libtorch bring different versions of fmt.  Not for errors that end the run: those go through app's one
+// error line.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +14,8 @@ enum class LogTarget { console_and_file, file_only };
 
 /// Turns the log on or off for this process (off at start).
 void enable_log(bool on);
-/// Appends to `path` from now on; lines logged before are written to it first.  Throws Error when it cannot be opened.
+/// Appends to `path` from now on; lines logged before are written to it first.  Throws Error when it cannot
+/// be opened.
 void open_log_file(const std::filesystem::path& path);
 /// One line without trailing newline.
 void log(std::string_view line, LogTarget target = LogTarget::console_and_file);

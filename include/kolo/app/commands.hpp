@@ -1,0 +1,13 @@
+// The subcommands.  Each is collective and returns the exit code of a run that went as it should.
+#pragma once
+
+#include "kolo/app/run_context.hpp"
+
+namespace kolo::app {
+
+/// Trains, from the start or from a checkpoint.
+ExitCode train_command(RunContext& run);
+/// Parses, validates, plans and touches the data, without training.
+ExitCode check_command(RunContext& run);
+
+}  // namespace kolo::app

@@ -1,0 +1,25 @@
+// Going on from a checkpoint: which deck keys may differ, and whose batch wins.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kolo/config/load.hpp"
+#include "kolo/io/checkpoint.hpp"
+
+namespace kolo::app {
+
+/// Throws ConfigError naming the first key whose value differs between the checkpoint's deck and `now`
+/// although it changes what the numbers mean, with both values.
+void require_same_deck(const std::string& stored_deck, const config::Config& now);
+
+/// The checkpoint's global batch replaces the one that batch_per_rank and the present rank count would give.
+void adopt_global_batch(config::Config& config, std::int64_t global_batch, std::int64_t batch_per_rank,
+                        bool same_world_size);
+
+/// One line for each thing that keeps the resumed run from being bit-exact; empty when it will be.
+std::vector<std::string> inexact_because(const io::Checkpoint& checkpoint, std::int64_t world_size,
+                                         std::int64_t threads, const std::string& cpu,
+                                         const std::string& build);
+
+}  // namespace kolo::app

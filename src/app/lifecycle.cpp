@@ -1,0 +1,103 @@
+#include "kolo/app/lifecycle.hpp"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "kolo/app/banner.hpp"
+#include "kolo/app/commands.hpp"
+#include "kolo/app/signals.hpp"
+#include "kolo/comm/agree.hpp"
+#include "kolo/config/effective_deck.hpp"
+#include "kolo/util/log.hpp"
+
+namespace kolo::app {
+namespace {
+
+// A resumed run needs no deck of its own: the one it was started with is in the run directory.
+std::string deck_to_read(const config::CommandLine& line) {
+  if (!line.input.empty()) return line.input;
+  if (line.resume == config::Resume::off || line.run_dir.empty()) return "";
+  const std::filesystem::path stored = std::filesystem::path(line.run_dir) / "config.ini";
+  return std::filesystem::exists(stored) ? stored.string() : "";
+}
+
+void require_something_to_do(const config::CommandLine& line, const std::string& deck) {
+  if (!deck.empty() || !line.sets.empty()) return;
+  throw ConfigError("nothing to do: no deck given",
+                    "start with --input FILE (decks are in input/); kolo --help lists all options");
+}
+
+}  // namespace
+
+void read_command_line(RunContext& run, int argc, char** argv) {
+  if (argc > 0) run.program = argv[0];
+  run.launch = comm::read_launch_environment();
+  try {
+    run.command_line = config::parse_command_line(argc, argv);
+  } catch (...) {
+    run.command_line_error = std::current_exception();
+  }
+}
+
+bool answer_without_mpi(const RunContext& run) {
+  if (run.command_line_error) return false;
+  const bool first = run.launch.rank.value_or(0) == 0;
+  if (run.command_line.help) {
+    if (first) std::fputs(config::help_text().c_str(), stdout);
+    return true;
+  }
+  if (run.command_line.version) {
+    if (first) std::fputs((version_text() + "\n").c_str(), stdout);
+    return true;
+  }
+  return false;
+}
+
+void join_world(RunContext& run, int* argc, char*** argv) {
+  install_signal_handlers();  // early: a signal during start must not kill the run
+  run.mpi.emplace(comm::MpiSession::start(argc, argv));
+  comm::require_joined_world(run.launch, run.world().size());
+  util::enable_log(run.is_root());
+  comm::agree(run.world(), [&] {
+    if (run.command_line_error) std::rethrow_exception(run.command_line_error);
+  });
+}
+
+void load_deck(RunContext& run) {
+  config::DeckText deck;
+  comm::agree(run.world(), [&] {
+    if (!run.is_root()) return;
+    const std::string path = deck_to_read(run.command_line);
+    require_something_to_do(run.command_line, path);
+    if (!path.empty()) deck = config::read_deck_file(path);
+  });
+  deck.name = run.world().broadcast(deck.name, 0);
+  deck.text = run.world().broadcast(deck.text, 0);
+  run.deck_name = std::filesystem::path(deck.name).stem().string();
+  comm::agree(run.world(), [&] {
+    run.loaded = config::load_config(
+        run.command_line, deck.name.empty() ? std::nullopt : std::optional<config::DeckText>(deck));
+  });
+}
+
+void prepare_machine(RunContext& run) {
+  run.binding =
+      comm::bind_cpus(run.mpi->node(), run.config().comm.bind, static_cast<int>(run.config().run.threads));
+  at::set_num_threads(run.binding.threads);
+  print_banner(run);
+}
+
+ExitCode run_command(RunContext& run) {
+  switch (run.command_line.command) {
+    case config::Command::train:
+      return train_command(run);
+    case config::Command::check:
+      return check_command(run);
+  }
+  throw Error(ExitCode::internal, "a subcommand without code");
+}
+
+}  // namespace kolo::app

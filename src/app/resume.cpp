@@ -1,0 +1,80 @@
+#include "kolo/app/resume.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "kolo/config/deck.hpp"
+#include "kolo/config/effective_deck.hpp"
+#include "kolo/train/run_state.hpp"
+#include "kolo/util/error.hpp"
+
+namespace kolo::app {
+namespace {
+
+// Keys that change how a run is carried out or how long it lasts, but not what a step computes.  The batch
+// keys are here because the stored global batch is adopted before the decks are compared.
+constexpr std::array<std::string_view, 18> kMayDiffer = {"run.threads",
+                                                         "run.device",
+                                                         "run.progress",
+                                                         "run.progress_seconds",
+                                                         "data.path",
+                                                         "data.test_path",
+                                                         "data.prefetch",
+                                                         "train.epochs",
+                                                         "train.max_steps",
+                                                         "train.eval_batch",
+                                                         "train.accumulate",
+                                                         "train.batch_per_rank",
+                                                         "train.on_nonfinite",
+                                                         "comm.strategy",
+                                                         "comm.bind",
+                                                         "checkpoint.every_epochs",
+                                                         "checkpoint.every_steps",
+                                                         "checkpoint.keep"};
+
+}  // namespace
+
+void require_same_deck(const std::string& stored_deck, const config::Config& now) {
+  const config::Deck stored = config::parse_deck(stored_deck, "the checkpoint's deck");
+  const config::Deck present = config::parse_deck(config::effective_deck(now), "the deck");
+  for (const config::DeckEntry& entry : present.entries) {
+    if (std::find(kMayDiffer.begin(), kMayDiffer.end(), entry.key) != kMayDiffer.end()) continue;
+    const auto old = std::find_if(stored.entries.begin(), stored.entries.end(),
+                                  [&](const config::DeckEntry& other) { return other.key == entry.key; });
+    // A key that an older version did not know has its default there.
+    if (old == stored.entries.end() || old->value == entry.value) continue;
+    throw ConfigError(
+        fmt::format("{} = {}: the run to resume has {} = {}, and changing it would make another run",
+                    entry.key, entry.value, entry.key, old->value),
+        "resume with the stored deck (leave out --input), or start a new run in another --run-dir");
+  }
+}
+
+void adopt_global_batch(config::Config& config, std::int64_t global_batch, std::int64_t batch_per_rank,
+                        bool same_world_size) {
+  config.train.global_batch = global_batch;
+  if (same_world_size) return;
+  // As many passes as it takes on the ranks there are now, none larger than before.
+  config.train.batch_per_rank = batch_per_rank;
+  config.train.accumulate = 1;
+}
+
+std::vector<std::string> inexact_because(const io::Checkpoint& checkpoint, std::int64_t world_size,
+                                         std::int64_t threads, const std::string& cpu,
+                                         const std::string& build) {
+  const train::RunIdentity stored = train::load_identity(checkpoint.progress);
+  std::vector<std::string> reasons;
+  const auto compare = [&reasons](std::string_view what, const auto& before, const auto& now) {
+    if (before != now) reasons.push_back(fmt::format("{} was {}, now {}", what, before, now));
+  };
+  compare("the number of ranks", stored.world_size, world_size);
+  compare("the number of threads a rank", stored.threads, threads);
+  compare("the processor", stored.cpu, cpu);
+  compare("the build", stored.build, build);
+  return reasons;
+}
+
+}  // namespace kolo::app

@@ -1,0 +1,154 @@
+#include "kolo/train/replica.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "kolo/comm/agree.hpp"
+#include "kolo/comm/handshake.hpp"
+#include "kolo/train/tensor_bytes.hpp"
+#include "kolo/util/digest.hpp"
+#include "kolo/util/strings.hpp"
+
+namespace kolo::train {
+namespace {
+
+std::vector<fusion::NamedParameter> named_parameters(const model::Network& network) {
+  std::vector<fusion::NamedParameter> parameters;
+  for (const auto& item : network.named_parameters())
+    parameters.push_back({item.key(), item.value()});
+  return fusion::unique_trainable(parameters);
+}
+
+// Gradients up to this size on every rank have a finite sum.
+double largest_summand(DType type, int world_size) {
+  const double largest = type == DType::f64 ? std::numeric_limits<double>::max()
+                                            : static_cast<double>(std::numeric_limits<float>::max());
+  return largest / world_size;
+}
+
+const io::NamedTensor& find(const std::vector<io::NamedTensor>& tensors, const std::string& what,
+                            const std::string& name) {
+  for (const io::NamedTensor& tensor : tensors) {
+    if (tensor.name == name) return tensor;
+  }
+  throw CheckpointError(fmt::format("the checkpoint has no {} {}", what, name),
+                        "it belongs to another model");
+}
+
+void require_count(const std::vector<io::NamedTensor>& stored, std::size_t expected,
+                   const std::string& what) {
+  if (stored.size() == expected) return;
+  throw CheckpointError(fmt::format("the checkpoint has {} {}s, expected {}", stored.size(), what, expected),
+                        "it belongs to another model");
+}
+
+}  // namespace
+
+fusion::BucketPlan plan_for(const model::Network& network, const config::CommSection& section) {
+  const std::vector<fusion::NamedParameter> parameters = named_parameters(network);
+  return fusion::plan_buckets(fusion::describe_parameters(parameters),
+                              size_of(fusion::dtype_of_tensor(parameters.at(0).tensor)),
+                              {section.first_bucket_mib, section.bucket_mib});
+}
+
+Replica::Replica(std::shared_ptr<model::Network> network, const config::Config& config,
+                 const comm::Communicator& world)
+    : world_(world), network_(std::move(network)) {
+  const std::vector<fusion::NamedParameter> parameters = named_parameters(*network_);
+  type_ = fusion::dtype_of_tensor(parameters.at(0).tensor);
+  plan_ = std::make_unique<fusion::BucketPlan>(plan_for(*network_, config.comm));
+  comm::require_same(world, plan_->describe());
+  optimizer_ = make_arena_optimizer(config.optimizer, *plan_, type_);
+  exchange_ =
+      fusion::make_exchange(config.comm.strategy, *plan_, type_, optimizer_->state_names().size(), world);
+  arena_ = std::make_unique<fusion::Arena>(*plan_, parameters, exchange_->memory().parameters);
+  hooks_ = std::make_unique<fusion::GradientHooks>(
+      *arena_, exchange_->memory().gradients, largest_summand(type_, world.size()),
+      [exchange = exchange_.get()](const fusion::Bucket& bucket) { exchange->reduce_bucket(bucket); });
+  broadcast();
+}
+
+std::vector<fusion::NamedParameter> Replica::buffers() const {
+  std::vector<fusion::NamedParameter> buffers;
+  for (const auto& item : network_->named_buffers())
+    buffers.push_back({item.key(), item.value()});
+  return buffers;
+}
+
+io::Checkpoint Replica::snapshot() const {
+  io::Checkpoint checkpoint;
+  const std::vector<std::string> states = optimizer_->state_names();
+  // Registration order reads better than the arena's.
+  for (std::size_t i = plan_->slots.size(); i-- > 0;) {
+    const std::string& name = plan_->slots[i].parameter.name;
+    checkpoint.model.push_back(to_named(name, arena_->parameters()[i].tensor));
+    for (std::size_t s = 0; s < states.size(); ++s) {
+      checkpoint.optimizer[states[s]].push_back(
+          to_named(name, arena_->view(i, exchange_->memory().states[s])));
+    }
+  }
+  for (const auto& [name, tensor] : buffers())
+    checkpoint.buffers.push_back(to_named(name, tensor));
+  return checkpoint;
+}
+
+void Replica::restore(const io::Checkpoint& checkpoint, Restore what) {
+  const at::NoGradGuard no_grad;
+  require_count(checkpoint.model, plan_->slots.size(), "parameter");
+  require_count(checkpoint.buffers, buffers().size(), "buffer");
+  const std::vector<std::string> states = optimizer_->state_names();
+  for (std::size_t i = 0; i < plan_->slots.size(); ++i) {
+    const std::string& name = plan_->slots[i].parameter.name;
+    from_named(find(checkpoint.model, "parameter", name), "parameter", arena_->parameters()[i].tensor);
+    if (what == Restore::weights_only) continue;
+    for (std::size_t s = 0; s < states.size(); ++s) {
+      const auto stored = checkpoint.optimizer.find(states[s]);
+      if (stored == checkpoint.optimizer.end()) {
+        throw CheckpointError(fmt::format("the checkpoint has no optimizer state {}", states[s]),
+                              "it was made with another optimizer");
+      }
+      from_named(find(stored->second, "optimizer state " + states[s] + " of", name),
+                 "optimizer state " + states[s] + " of", arena_->view(i, exchange_->memory().states[s]));
+    }
+  }
+  for (const auto& [name, tensor] : buffers()) {
+    from_named(find(checkpoint.buffers, "buffer", name), "buffer", tensor);
+  }
+}
+
+void Replica::broadcast() {
+  exchange_->broadcast_state();
+  for (const auto& [name, tensor] : buffers())
+    world_.broadcast(bytes_of(tensor), 0);
+}
+
+void Replica::require_equal(const comm::Communicator& world) const {
+  util::Digest digest;
+  digest.add(util::to_hex(exchange_->digest()));
+  for (const auto& [name, tensor] : buffers())
+    digest.add(bytes_of(tensor));
+  const std::vector<std::int64_t> digests = world.all_gather(static_cast<std::int64_t>(digest.value()));
+  std::vector<std::string> different;
+  for (std::size_t rank = 1; rank < digests.size(); ++rank) {
+    if (digests[rank] != digests[0]) different.push_back(fmt::format("{}", rank));
+  }
+  comm::agree(world, [&] {
+    if (different.empty()) return;
+    throw CommError(
+        fmt::format("the model of rank {} differs from rank 0's, expected the same bits on all ranks",
+                    util::join(different, ", ")),
+        "memory errors, or nodes whose MPI sums differently; resume from the last checkpoint");
+  });
+}
+
+void Replica::close() {
+  // What views the arena's memory goes before the memory.
+  hooks_.reset();
+  arena_.reset();
+  network_.reset();
+  exchange_->close();
+}
+
+}  // namespace kolo::train

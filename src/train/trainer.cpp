@@ -1,0 +1,322 @@
+#include "kolo/train/trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "kolo/comm/agree.hpp"
+#include "kolo/data/philox.hpp"
+#include "kolo/train/evaluate.hpp"
+#include "kolo/train/loader_options.hpp"
+#include "kolo/util/time.hpp"
+
+namespace kolo::train {
+namespace {
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+// libtorch's generator is seeded anew every step, so that dropout needs no stored state and a resumed run
+// repeats it.
+std::uint64_t step_seed(std::int64_t seed, std::int64_t step, int rank) {
+  const data::PhiloxBlock block =
+      data::draw(static_cast<std::uint64_t>(seed), data::Stream::dropout, static_cast<std::uint64_t>(step),
+                 static_cast<std::uint64_t>(rank));
+  return std::uint64_t{block[0]} << 32 | block[1];
+}
+
+}  // namespace
+
+const std::vector<std::string>& metric_columns() {
+  static const std::vector<std::string> columns = {
+      "epoch",        "step",       "lr",         "train_loss",    "train_top1", "train_top5",
+      "val_loss",     "val_top1",   "val_top5",   "samples_per_s", "seconds",    "data_s",
+      "forward_s",    "backward_s", "exchange_s", "update_s",      "eval_s",     "checkpoint_s",
+      "global_batch", "world_size", "parameters", "skipped_steps"};
+  return columns;
+}
+
+std::int64_t total_steps(const config::TrainSection& section, std::int64_t steps_per_epoch) {
+  const std::int64_t all = section.epochs * steps_per_epoch;
+  return section.max_steps > 0 ? std::min(section.max_steps, all) : all;
+}
+
+Trainer::Trainer(const config::Config& config, Replica& replica, const data::DataSets& data,
+                 const Geometry& geometry, const comm::Communicator& world, TrainerOptions options,
+                 Observer* observer, Keeper* keeper)
+    : config_(config),
+      replica_(replica),
+      data_(data),
+      geometry_(geometry),
+      world_(world),
+      options_(std::move(options)),
+      observer_(observer),
+      keeper_(keeper),
+      schedule_(config.schedule, optim::scaled_lr(config.optimizer, geometry.global_batch()),
+                geometry.steps_per_epoch(), total_steps(config.train, geometry.steps_per_epoch())),
+      step_(replica, config.train, world) {
+  table_.columns = metric_columns();
+}
+
+void Trainer::resume(const io::Checkpoint* checkpoint) {
+  comm::agree(world_, [&] {
+    if (checkpoint == nullptr) return;
+    replica_.restore(*checkpoint, Replica::Restore::everything);
+    state_ = load_state(checkpoint->progress);
+    table_ = checkpoint->metrics;
+  });
+  replica_.broadcast();
+  world_.broadcast(std::as_writable_bytes(std::span(&state_, 1)), 0);
+}
+
+Outcome Trainer::run() {
+  replica_.network().train();
+  const auto loader = comm::agree(world_, [&] {
+    return std::make_unique<data::Loader>(data_.train, training_options(config_), requests());
+  });
+  while (state_.epoch < config_.train.epochs) {
+    if (patience_exhausted()) return finish(EndReason::early_stop, "");
+    if (out_of_steps() && state_.step_in_epoch == 0) return finish(EndReason::max_steps, "");
+    const EpochEnd end = train_epoch(*loader);
+    if (end == EpochEnd::max_steps) return finish_cut_epoch();
+    if (end == EpochEnd::stopped) {
+      save(false);
+      return finish(EndReason::stopped, std::string(describe(*first_cause(stop_))));
+    }
+    finish_epoch();
+    if (options_.stop_after_epochs && totals_.epochs_here >= *options_.stop_after_epochs &&
+        state_.epoch < config_.train.epochs) {
+      return finish(EndReason::stopped, "--stop-after-epochs");
+    }
+  }
+  if (patience_exhausted()) return finish(EndReason::early_stop, "");
+  return finish(EndReason::completed, "");
+}
+
+Trainer::EpochEnd Trainer::train_epoch(data::Loader& loader) {
+  while (state_.step_in_epoch < geometry_.steps_per_epoch()) {
+    if (out_of_steps()) return EpochEnd::max_steps;
+    const util::Stopwatch watch;
+    const data::Range samples = geometry_.step(state_.step_in_epoch);
+    StepRequest request;
+    request.step = state_.step;
+    request.micro_batches = geometry_.micro_batches(state_.step_in_epoch).size();
+    request.global_samples = samples.size();
+    request.lr = learning_rate(state_.step);
+    request.update = state_.updates + 1;
+    request.random_seed = step_seed(config_.run.seed, state_.step, world_.rank());
+    request.stop = options_.poll();
+    const StepResult result = step_.run(loader, request);
+
+    ++state_.step;
+    ++state_.step_in_epoch;
+    if (result.applied) {
+      ++state_.updates;
+      state_.sums += result.sums;
+    } else {
+      ++state_.skipped;
+    }
+    state_.times += result.times;
+    totals_.times += result.times;
+    samples_here_ += static_cast<double>(samples.size());
+    const double seconds = watch.seconds();
+    state_.train_seconds += seconds;
+    train_seconds_here_ += seconds;
+    if (observer_ != nullptr) observer_->step_done(state_, request.lr);
+    if (result.stop.any()) {
+      stop_ = result.stop;
+      return EpochEnd::stopped;
+    }
+    if (config_.checkpoint.every_steps > 0 && state_.step % config_.checkpoint.every_steps == 0 &&
+        state_.step_in_epoch < geometry_.steps_per_epoch()) {
+      save(false);
+    }
+  }
+  return EpochEnd::complete;
+}
+
+Trainer::EpochResult Trainer::evaluate_epoch() {
+  const util::Stopwatch watch;
+  replica_.require_equal(world_);
+  std::optional<Sums> val;
+  if (data_.val) val = evaluate(replica_.network(), *data_.val, config_, world_);
+  const double eval_seconds = watch.seconds();
+  totals_.eval_seconds += eval_seconds;
+  const bool is_best = note_result(val);
+  return {make_row(val, eval_seconds), is_best};
+}
+
+void Trainer::publish(const EpochResult& result) {
+  comm::agree(world_, [&] {
+    if (keeper_ != nullptr) keeper_->add_row(result.row);
+  });
+  if (observer_ != nullptr) observer_->epoch_done(result.row, result.is_best);
+}
+
+Outcome Trainer::finish_cut_epoch() {
+  const EpochResult result = evaluate_epoch();
+  // The checkpoint keeps the position inside the epoch and not the row, so that a run resumed with a larger
+  // train.max_steps goes on with the samples that are left.
+  save(result.is_best);
+  publish(result);
+  return finish(EndReason::max_steps, "");
+}
+
+void Trainer::finish_epoch() {
+  const EpochResult result = evaluate_epoch();
+  ++state_.epoch;
+  ++totals_.epochs_here;
+  if (world_.rank() == 0) table_.rows.push_back(result.row);
+  state_.step_in_epoch = 0;
+  state_.sums = {};
+  state_.times = {};
+  state_.train_seconds = 0;
+  state_.checkpoint_seconds = 0;
+  state_.skipped = 0;
+  publish(result);
+
+  const bool is_best = result.is_best;
+  const bool last = state_.epoch == config_.train.epochs || out_of_steps() || patience_exhausted() ||
+                    (options_.stop_after_epochs && totals_.epochs_here >= *options_.stop_after_epochs);
+  const std::int64_t every = config_.checkpoint.every_epochs;
+  if (is_best || last || (every > 0 && state_.epoch % every == 0)) save(is_best);
+}
+
+bool Trainer::note_result(const std::optional<Sums>& val) {
+  if (!val) {  // nothing to choose by: the latest model is the one to test
+    state_.best_epoch = state_.epoch + 1;
+    state_.best_step = state_.step;
+    return true;
+  }
+  const double top1 = val->top1_fraction();
+  if (top1 > state_.patience_reference + config_.train.early_stop_min_delta || state_.best_epoch == 0) {
+    state_.patience_reference = top1;
+    state_.epochs_without_gain = 0;
+  } else {
+    ++state_.epochs_without_gain;
+  }
+  if (state_.best_epoch != 0 && top1 <= state_.best_val_top1) return false;
+  state_.best_val_top1 = top1;
+  state_.best_epoch = state_.epoch + 1;
+  state_.best_step = state_.step;
+  return true;
+}
+
+std::vector<double> Trainer::make_row(const std::optional<Sums>& val, double eval_seconds) const {
+  const Sums& train = state_.sums;
+  const StepTimes times = mean_over_ranks(state_.times);
+  const double train_seconds = state_.train_seconds;
+  return {static_cast<double>(state_.epoch + 1),
+          static_cast<double>(state_.step),
+          learning_rate(std::max<std::int64_t>(state_.step, 1) - 1),
+          train.mean_loss(),
+          train.top1_fraction(),
+          train.top5_fraction(),
+          val ? val->mean_loss() : kMissing,
+          val ? val->top1_fraction() : kMissing,
+          val ? val->top5_fraction() : kMissing,
+          train_seconds > 0
+              ? static_cast<double>(geometry_.step(state_.step_in_epoch - 1).end) / train_seconds
+              : kMissing,
+          train_seconds + eval_seconds + state_.checkpoint_seconds,
+          times.data,
+          times.forward,
+          times.backward,
+          times.exchange,
+          times.update,
+          eval_seconds,
+          state_.checkpoint_seconds,
+          static_cast<double>(geometry_.global_batch()),
+          static_cast<double>(world_.size()),
+          static_cast<double>(replica_.plan().parameter_count()),
+          static_cast<double>(state_.skipped)};
+}
+
+void Trainer::save(bool is_best) {
+  const util::Stopwatch watch;
+  RunState stored = state_;
+  stored.times = mean_over_ranks(state_.times);
+  comm::agree(world_, [&] {
+    if (keeper_ == nullptr) return;
+    io::Checkpoint checkpoint = replica_.snapshot();
+    checkpoint.config = options_.config_text;
+    checkpoint.metrics = table_;
+    store(stored, options_.identity, checkpoint.progress);
+    keeper_->save(checkpoint, state_.step, is_best);
+  });
+  const double seconds = watch.seconds();
+  state_.checkpoint_seconds += seconds;
+  totals_.checkpoint_seconds += seconds;
+}
+
+bool Trainer::patience_exhausted() const {
+  return config_.train.early_stop_patience > 0 &&
+         state_.epochs_without_gain >= config_.train.early_stop_patience;
+}
+
+bool Trainer::out_of_steps() const {
+  return config_.train.max_steps > 0 && state_.step >= config_.train.max_steps;
+}
+
+Outcome Trainer::finish(EndReason reason, std::string detail) {
+  totals_.reason = reason;
+  totals_.detail = std::move(detail);
+  totals_.samples_per_s = train_seconds_here_ > 0 ? samples_here_ / train_seconds_here_ : 0;
+  totals_.times = mean_over_ranks(totals_.times);
+  if (reason != EndReason::stopped) {
+    const util::Stopwatch watch;
+    totals_.test = final_test();
+    totals_.eval_seconds += watch.seconds();
+  }
+  totals_.state = state_;
+  return totals_;
+}
+
+std::optional<Sums> Trainer::final_test() {
+  if (!data_.test) return std::nullopt;
+  if (state_.best_step != 0 && state_.best_step != state_.step) {
+    comm::agree(world_, [&] {
+      if (keeper_ != nullptr)
+        replica_.restore(keeper_->load_best(state_.best_step), Replica::Restore::weights_only);
+    });
+    replica_.broadcast();
+  }
+  return evaluate(replica_.network(), *data_.test, config_, world_);
+}
+
+std::function<std::optional<data::BatchRequest>()> Trainer::requests() const {
+  // Runs on the loader's thread, with positions of its own.
+  struct Position {
+    std::int64_t epoch;
+    std::int64_t step;
+    std::size_t micro = 0;
+    std::vector<data::Range> pieces = {};
+  };
+  Position at{state_.epoch, state_.step_in_epoch};
+  return [at, &geometry = geometry_,
+          epochs = config_.train.epochs]() mutable -> std::optional<data::BatchRequest> {
+    while (at.micro == at.pieces.size()) {
+      if (at.step == geometry.steps_per_epoch()) {
+        at.step = 0;
+        ++at.epoch;
+      }
+      if (at.epoch >= epochs) return std::nullopt;
+      at.pieces = geometry.micro_batches(at.step++);
+      at.micro = 0;
+    }
+    const data::Range piece = at.pieces[at.micro++];
+    return data::BatchRequest{at.epoch, piece.begin, piece.end};
+  };
+}
+
+StepTimes Trainer::mean_over_ranks(const StepTimes& times) const {
+  std::array<double, 5> values = {times.data, times.forward, times.backward, times.exchange, times.update};
+  world_.all_reduce(values, comm::Op::sum);
+  for (double& value : values)
+    value /= world_.size();
+  return {values[0], values[1], values[2], values[3], values[4]};
+}
+
+}  // namespace kolo::train
