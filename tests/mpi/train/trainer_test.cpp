@@ -1,0 +1,303 @@
+// The same mathematics for any number of ranks, against one-rank runs and a plain libtorch loop.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/from_blob.h>
+#include <gtest/gtest.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/sgd.h>
+
+#include <cmath>
+
+#include "kolo/comm/agree.hpp"
+#include "kolo/data/assemble.hpp"
+#include "kolo/data/order.hpp"
+#include "trainer_fixture.hpp"
+
+namespace kolo::test {
+namespace {
+
+using config::Config;
+using config::OptimizerName;
+
+// Every rank trains alone on a communicator of one: the oracle for the whole world.
+std::vector<double> losses_of_one_rank(const Config& config) {
+  Training alone(config, MPI_COMM_SELF);
+  alone.run();
+  return alone.recorder.losses;
+}
+
+void expect_equal_losses(const std::vector<double>& ours, const std::vector<double>& expected,
+                         double tolerance) {
+  ASSERT_EQ(ours.size(), expected.size());
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    EXPECT_NEAR(ours[i], expected[i], tolerance) << "step " << i;
+}
+
+class EveryOptimizer : public testing::TestWithParam<OptimizerName> {};
+INSTANTIATE_TEST_SUITE_P(Sameness, EveryOptimizer,
+                         testing::Values(OptimizerName::sgd, OptimizerName::adam, OptimizerName::adamw));
+
+TEST_P(EveryOptimizer, GivesTheSameLossesForAnyNumberOfRanks) {
+  Config config = small_config();
+  config.run.dtype = config::Dtype::fp64;
+  config.optimizer.name = GetParam();
+  config.optimizer.lr = GetParam() == OptimizerName::sgd ? 0.05 : 0.002;
+  config.optimizer.weight_decay = 0.01;
+  Training together(config, MPI_COMM_WORLD);
+  const train::Outcome outcome = together.run();
+  const std::vector<double> expected = losses_of_one_rank(config);
+  if (together.world().rank() == 0) expect_equal_losses(together.recorder.losses, expected, 1e-10);
+  EXPECT_EQ(outcome.reason, train::EndReason::completed);
+}
+
+TEST(Sameness, HoldsWithAccumulationAndClipping) {
+  Config config = small_config();
+  config.run.dtype = config::Dtype::fp64;
+  config.train.clip_norm = 0.3;
+  const std::vector<double> expected = losses_of_one_rank(config);
+  config.train.batch_per_rank = 7;  // several passes a step on any rank count here
+  Training together(config, MPI_COMM_WORLD);
+  together.run();
+  if (together.world().rank() == 0) expect_equal_losses(together.recorder.losses, expected, 1e-10);
+}
+
+TEST(Sameness, HoldsForSgdInFp32OverAnEpoch) {
+  const Config config = small_config();
+  Training together(config, MPI_COMM_WORLD);
+  together.run();
+  Training alone(config, MPI_COMM_SELF);
+  alone.run();
+  if (together.world().rank() != 0) return;
+  for (std::size_t epoch = 0; epoch < together.recorder.rows.size(); ++epoch) {
+    EXPECT_NEAR(column(together.recorder.rows[epoch], "train_loss"),
+                column(alone.recorder.rows[epoch], "train_loss"), 1e-4);
+  }
+}
+
+TEST(Sameness, EvaluationCountsAreIdenticalIntegers) {
+  Config config = small_config();
+  config.run.dtype = config::Dtype::fp64;
+  Training together(config, MPI_COMM_WORLD);
+  const train::Outcome ours = together.run();
+  Training alone(config, MPI_COMM_SELF);
+  const train::Outcome expected = alone.run();
+  ASSERT_TRUE(ours.test && expected.test);
+  EXPECT_EQ(ours.test->top1, expected.test->top1);
+  EXPECT_EQ(ours.test->top5, expected.test->top5);
+  EXPECT_EQ(ours.test->samples, 203);
+}
+
+TEST(Sameness, HoldsWhenTheLastStepHasFewerSamplesThanRanks) {
+  Config config = small_config();
+  config.run.dtype = config::Dtype::fp64;
+  config.data.val_fraction = 0;
+  config.data.samples = 97;  // the second step has one sample
+  config.train.global_batch = 96;
+  Training together(config, MPI_COMM_WORLD);
+  together.run();
+  const std::vector<double> expected = losses_of_one_rank(config);
+  if (together.world().rank() == 0) expect_equal_losses(together.recorder.losses, expected, 1e-10);
+}
+
+TEST(Sameness, RunningStatisticsAreEqualOnAllRanks) {
+  Config config = small_config();
+  config.model.name = "resnet18";
+  config.model.stem = config::Stem::cifar;
+  config.data.channels = 3;
+  config.data.height = config.data.width = 8;
+  config.data.samples = 33;  // a last step of one sample, which batch norm leaves out
+  config.data.val_fraction = 0;
+  config.data.test_samples = 8;
+  config.train.global_batch = 16;
+  config.train.epochs = 1;
+  Training together(config, MPI_COMM_WORLD);
+  const train::Outcome outcome = together.run();
+  EXPECT_NO_THROW(together.replica().require_equal(together.world()));
+  EXPECT_EQ(outcome.state.step, 2);
+  // Of what the layers saw: 32 of the 33 samples.
+  EXPECT_EQ(together.geometry().skipped_tail(), 1);
+}
+
+TEST(Trainer, EqualsAPlainLibtorchLoopStepByStep) {
+  Config config = small_config();
+  config.data.val_fraction = 0;
+  config.optimizer.name = OptimizerName::adam;
+  config.optimizer.lr = 0.002;
+  config.optimizer.weight_decay = 0.01;
+  Training ours(config, MPI_COMM_SELF);
+  ours.run();
+
+  auto network = initial_network(config, ours.data().train);
+  torch::optim::Adam optimizer(network->parameters(), torch::optim::AdamOptions(0.002).weight_decay(0.01));
+  const data::Dataset& set = ours.data().train;
+  const data::Assembler assembler(set, {}, 1);
+  std::vector<double> expected;
+  for (std::int64_t epoch = 0; epoch < config.train.epochs; ++epoch) {
+    const data::EpochOrder order(set.size(), 1, epoch, data::Shuffle::on);
+    for (std::int64_t begin = 0; begin < set.size(); begin += 96) {
+      const std::int64_t count = std::min<std::int64_t>(96, set.size() - begin);
+      std::vector<std::int64_t> samples, labels;
+      for (std::int64_t i = begin; i < begin + count; ++i) {
+        samples.push_back(order[i]);
+        labels.push_back(set.label(order[i]));
+      }
+      std::vector<float> pixels(static_cast<std::size_t>(count * set.shape().numel()));
+      assembler.assemble(samples, epoch, data::Augment::off, std::span(pixels));
+      const at::Tensor images = at::from_blob(pixels.data(), {count, 1, 6, 6}, at::kFloat);
+      const at::Tensor targets = at::from_blob(labels.data(), {count}, at::kLong);
+      optimizer.zero_grad();
+      const at::Tensor loss = at::cross_entropy_loss(network->forward(images), targets);
+      loss.backward();
+      optimizer.step();
+      expected.push_back(loss.item<double>());
+    }
+  }
+  expect_equal_losses(ours.recorder.losses, expected, 2e-6);
+}
+
+TEST(Trainer, ResumesInMidEpochBitForBit) {
+  Config config = small_config();
+  config.optimizer.name = OptimizerName::adam;
+  config.optimizer.lr = 0.002;
+  config.model.dropout = 0.3;
+  Training undisturbed(config, MPI_COMM_WORLD);
+  undisturbed.run();
+
+  Training stopped(config, MPI_COMM_WORLD);
+  int polls = 0;
+  const train::Outcome half = stopped.run(nullptr, [&polls] {
+    train::StopFlags flags;
+    flags.set(0, ++polls == 4);
+    return flags;
+  });
+  EXPECT_EQ(half.reason, train::EndReason::stopped);
+  EXPECT_EQ(half.state.step, 4);
+  Training resumed(config, MPI_COMM_WORLD);
+  resumed.run(stopped.world().rank() == 0 ? &stopped.recorder.checkpoints.back() : nullptr);
+  if (resumed.world().rank() != 0) return;
+  const io::Checkpoint& ours = resumed.recorder.checkpoints.back();
+  const io::Checkpoint& expected = undisturbed.recorder.checkpoints.back();
+  EXPECT_EQ(ours.model, expected.model);
+  EXPECT_EQ(ours.optimizer, expected.optimizer);
+  for (const char* name : {"train_loss", "train_top1", "val_loss", "val_top1", "lr", "step"}) {
+    EXPECT_EQ(column(ours.metrics.rows.at(0), name), column(expected.metrics.rows.at(0), name)) << name;
+  }
+}
+
+TEST(Trainer, OneRanksStopFlagStopsAllAtTheSameStep) {
+  Config config = small_config();
+  Training training(config, MPI_COMM_WORLD);
+  const bool culprit = training.world().rank() == training.world().size() - 1;
+  int polls = 0;
+  const train::Outcome outcome = training.run(nullptr, [&] {
+    train::StopFlags flags;
+    flags.set(1, culprit && ++polls == 3);
+    return flags;
+  });
+  EXPECT_EQ(outcome.state.step, 3);
+  EXPECT_EQ(outcome.detail, "signal USR2");
+}
+
+TEST(Trainer, ErrorInOneRanksBackwardReachesAllRanks) {
+  Config config = small_config();
+  Training training(config, MPI_COMM_WORLD);
+  const int culprit = training.world().size() - 1;
+  if (training.world().rank() == culprit) {
+    at::Tensor parameter = training.replica().network().parameters().front();
+    parameter.register_hook([](const at::Tensor& gradient) -> at::Tensor {
+      if (gradient.defined()) throw std::runtime_error("broken on purpose");
+      return gradient;
+    });
+  }
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_NE(std::string(error.what()).find("broken on purpose"), std::string::npos) << error.what();
+    EXPECT_EQ(error.origin_rank, culprit);
+  }
+}
+
+TEST(Trainer, NonFiniteGradientOnOneRankStopsAllWithItsName) {
+  Config config = small_config();
+  Training training(config, MPI_COMM_WORLD);
+  if (training.world().rank() == training.world().size() - 1) {
+    at::Tensor parameter = training.replica().network().parameters().front();
+    parameter.register_hook([](const at::Tensor& gradient) { return gradient * std::nanf(""); });
+  }
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::diverged);
+    EXPECT_NE(std::string(error.what()).find("step 1: the gradient of fc1.weight"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Trainer, SkipsNonFiniteStepsWhenAskedTo) {
+  Config config = small_config();
+  config.train.on_nonfinite = config::OnNonfinite::skip;
+  config.train.epochs = 1;
+  Training training(config, MPI_COMM_WORLD);
+  int backwards = 0;
+  if (training.world().rank() == 0) {
+    at::Tensor parameter = training.replica().network().parameters().front();
+    parameter.register_hook([&backwards](const at::Tensor& gradient) {
+      return ++backwards == 2 ? gradient * std::nanf("") : gradient;
+    });
+  }
+  const train::Outcome outcome = training.run();
+  EXPECT_EQ(outcome.state.updates, outcome.state.step - 1);
+  if (training.world().rank() == 0) {
+    EXPECT_EQ(column(training.recorder.rows[0], "skipped_steps"), 1);
+  }
+  EXPECT_NO_THROW(training.replica().require_equal(training.world()));
+}
+
+TEST(Trainer, EndsAtMaxStepsInsideAnEpochAndCanGoOn) {
+  Config config = small_config();
+  config.train.max_steps = 5;
+  Training cut(config, MPI_COMM_WORLD);
+  EXPECT_EQ(cut.run().reason, train::EndReason::max_steps);
+  config.train.max_steps = 0;
+  Training undisturbed(config, MPI_COMM_WORLD);
+  undisturbed.run();
+  Training resumed(config, MPI_COMM_WORLD);
+  resumed.run(cut.world().rank() == 0 ? &cut.recorder.checkpoints.back() : nullptr);
+  if (resumed.world().rank() != 0) return;
+  EXPECT_EQ(resumed.recorder.checkpoints.back().model, undisturbed.recorder.checkpoints.back().model);
+  EXPECT_EQ(resumed.recorder.checkpoints.back().metrics.rows.size(), 2U);
+}
+
+TEST(Trainer, StopsEarlyAndTestsWithTheBestModel) {
+  Config config = small_config();
+  config.train.epochs = 30;
+  config.train.early_stop_patience = 2;
+  config.train.early_stop_min_delta = 0.5;  // only the first epoch counts as a gain
+  Training training(config, MPI_COMM_WORLD);
+  const train::Outcome outcome = training.run();
+  EXPECT_EQ(outcome.reason, train::EndReason::early_stop);
+  EXPECT_LE(outcome.state.epoch, 4);
+  EXPECT_TRUE(outcome.test.has_value());
+}
+
+TEST(Replica, UnequalWeightsAreNoticed) {
+  Training training(small_config(), MPI_COMM_WORLD);
+  if (training.world().size() == 1) GTEST_SKIP() << "needs two ranks";
+  if (training.world().rank() == 1) {
+    const at::NoGradGuard no_grad;
+    at::Tensor parameter = training.replica().network().parameters().front();
+    parameter.view(-1)[3] += 1;
+  }
+  try {
+    training.replica().require_equal(training.world());
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_NE(std::string(error.what()).find("the model of rank 1 differs"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace kolo::test
