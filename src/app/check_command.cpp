@@ -35,9 +35,10 @@ ExitCode check_command(RunContext& run) {
     if (run.data->val) touch(*run.data->val, train::evaluation_options(config), config.train.eval_batch);
     if (run.data->test) touch(*run.data->test, train::evaluation_options(config), config.train.eval_batch);
   });
+  const fusion::StrategyChoice choice = train::choose_strategy(*network, run.config(), run.world());
   comm::agree(run.world(), [&] {
     if (!run.is_root()) return;
-    for (const std::string& line : describe_plan(run, *network, geometry))
+    for (const std::string& line : describe_plan(run, *network, geometry, choice))
       util::log(line);
     util::log("check: the deck and the data are fine");
   });

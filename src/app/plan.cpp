@@ -76,7 +76,7 @@ std::string describe_rate(const config::Config& config, const train::Geometry& g
   return line + fmt::format(", then {}", config::name_of(config.schedule.name));
 }
 
-std::string describe_exchange(const fusion::BucketPlan& plan) {
+std::string describe_exchange(const fusion::BucketPlan& plan, const fusion::StrategyChoice& choice) {
   std::vector<std::string> sizes;
   for (const fusion::Bucket& bucket : plan.buckets) {
     sizes.push_back(
@@ -85,8 +85,10 @@ std::string describe_exchange(const fusion::BucketPlan& plan) {
   constexpr std::size_t kShown = 6;
   const std::string more = sizes.size() > kShown ? ", ..." : "";
   const std::string listed = util::join(std::span(sizes).first(std::min(sizes.size(), kShown)), ", ");
-  return fmt::format("allreduce, {} bucket{} ({}{})", sizes.size(), sizes.size() == 1 ? "" : "s", listed,
-                     more);
+  const std::string buckets =
+      fmt::format("{} bucket{} ({}{})", sizes.size(), sizes.size() == 1 ? "" : "s", listed, more);
+  const std::string note = choice.reason.empty() ? "" : fmt::format(" (fallback: {})", choice.reason);
+  return fmt::format("{}{}, {}", config::name_of(choice.strategy), note, buckets);
 }
 
 std::string describe_memory(const RunContext& run, model::Network& network, const fusion::BucketPlan& plan,
@@ -144,7 +146,8 @@ std::vector<std::string> handshake_items(const RunContext& run) {
 }
 
 std::vector<std::string> describe_plan(const RunContext& run, model::Network& network,
-                                       const train::Geometry& geometry) {
+                                       const train::Geometry& geometry,
+                                       const fusion::StrategyChoice& choice) {
   const config::Config& config = run.loaded.config;
   const fusion::BucketPlan plan = train::plan_for(network, config.comm);
   return {"plan",
@@ -153,7 +156,7 @@ std::vector<std::string> describe_plan(const RunContext& run, model::Network& ne
                       format_count(plan.parameter_count()), config::name_of(config.run.dtype)),
           "  batch      " + describe_batch(config, geometry, run.world().size()),
           "  optimizer  " + describe_rate(config, geometry),
-          "  exchange   " + describe_exchange(plan),
+          "  exchange   " + describe_exchange(plan, choice),
           "  memory     " + describe_memory(run, network, plan, geometry.batch_per_rank())};
 }
 

@@ -163,9 +163,10 @@ ExitCode train_command(RunContext& run) {
   const std::optional<io::Checkpoint> checkpoint = open_run_directory(run);
   adopt_stored_run(run, checkpoint);
   const train::Geometry geometry = plan_geometry(run, *network);
-  const std::vector<std::string> plan =
-      run.is_root() ? describe_plan(run, *network, geometry) : std::vector<std::string>{};
-  run.replica = std::make_unique<train::Replica>(std::move(network), run.config(), world);
+  const fusion::StrategyChoice choice = train::choose_strategy(*network, run.config(), world);
+  const auto plan =
+      run.is_root() ? describe_plan(run, *network, geometry, choice) : std::vector<std::string>{};
+  run.replica = std::make_unique<train::Replica>(std::move(network), run.config(), choice.strategy, world);
 
   train::TrainerOptions options;
   options.identity = identify(run, geometry);

@@ -20,16 +20,10 @@ constexpr const char* kSharedMemory = "/dev/shm";
 constexpr double kReserve = 4.0 * 1024 * 1024;
 
 void require_room(std::size_t bytes) {
-  struct statvfs fs {};
-  if (statvfs(kSharedMemory, &fs) != 0) {
-    throw CommError(fmt::format("cannot look at {}: {}", kSharedMemory, std::strerror(errno)));
-  }
-  const double free = static_cast<double>(fs.f_bavail) * static_cast<double>(fs.f_frsize);
-  if (static_cast<double>(bytes) + kReserve <= free) return;
+  const std::optional<std::string> lack = SharedBuffer::lacks_room_for(bytes);
+  if (!lack) return;
   throw CommError(
-      fmt::format("too little shared memory: {} in {} free, {} needed", util::format_bytes(free),
-                  kSharedMemory, util::format_bytes(static_cast<double>(bytes) + kReserve)),
-      "enlarge it (mount -o remount,size=...; --shm-size in containers) or remove what dead runs left there");
+      *lack, "enlarge it (mount -o remount,size=...; --shm-size in containers) or remove what dead runs left there");
 }
 
 std::byte* aligned(std::byte* pointer) {
@@ -69,11 +63,25 @@ SharedBuffer& SharedBuffer::operator=(SharedBuffer&& other) noexcept {
   return *this;
 }
 
-void SharedBuffer::fence(const Communicator& node) const {
-  KOLO_MPI(MPI_Win_sync(window_));
-  node.barrier();
-  KOLO_MPI(MPI_Win_sync(window_));
+std::optional<std::string> SharedBuffer::lacks_room_for(std::size_t bytes) {
+  struct statvfs fs {};
+  if (statvfs(kSharedMemory, &fs) != 0) {
+    return fmt::format("cannot look at {}: {}", kSharedMemory, std::strerror(errno));
+  }
+  const double free = static_cast<double>(fs.f_bavail) * static_cast<double>(fs.f_frsize);
+  const double needed = static_cast<double>(bytes) + kReserve;
+  if (needed <= free) return std::nullopt;
+  return fmt::format("too little shared memory: {} in {} free, {} needed", util::format_bytes(free), kSharedMemory,
+                     util::format_bytes(needed));
 }
+
+void SharedBuffer::fence(const Communicator& node) const {
+  sync();
+  node.barrier();
+  sync();
+}
+
+void SharedBuffer::sync() const { KOLO_MPI(MPI_Win_sync(window_)); }
 
 void SharedBuffer::close() {
   if (window_ == MPI_WIN_NULL) return;

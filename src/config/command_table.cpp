@@ -19,7 +19,7 @@ namespace po = boost::program_options;
 constexpr CommandRow kCommands[] = {
     {"train", Command::train, Accepts::deck_and_run_options,
      "train; this is what kolo does without a command"},
-    {"check", Command::check, Accepts::deck_options, "check the command line and the deck, and leave"},
+    {"check", Command::check, Accepts::deck_options, "validate deck and data, plan, estimate memory; train nothing"},
 };
 
 constexpr IntegerRange kEpochs{1, 1'000'000};

@@ -79,14 +79,4 @@ std::uint64_t AllreduceExchange::digest() const {
   return digest.value();
 }
 
-std::unique_ptr<Exchange> make_exchange(config::Strategy strategy, const BucketPlan& plan, DType type,
-                                        std::size_t states, const comm::Communicator& world) {
-  switch (strategy) {
-    case config::Strategy::automatic:
-    case config::Strategy::allreduce:
-      break;
-  }
-  return std::make_unique<AllreduceExchange>(plan, type, states, world);
-}
-
 }  // namespace kolo::fusion

@@ -42,7 +42,8 @@ std::vector<ParameterInfo> describe_parameters(const std::vector<NamedParameter>
   return infos;
 }
 
-Arena::Arena(const BucketPlan& plan, const std::vector<NamedParameter>& parameters, std::byte* memory)
+Arena::Arena(const BucketPlan& plan, const std::vector<NamedParameter>& parameters, std::byte* memory,
+             Initial initial)
     : plan_(&plan), parameters_(parameters.rbegin(), parameters.rend()) {
   if (parameters_.size() != plan.slots.size()) {
     throw std::invalid_argument(
@@ -51,7 +52,7 @@ Arena::Arena(const BucketPlan& plan, const std::vector<NamedParameter>& paramete
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     at::Tensor home = view(i, memory);
-    home.copy_(parameters_[i].tensor);
+    if (initial == Initial::write) home.copy_(parameters_[i].tensor);
     parameters_[i].tensor.set_data(home);
   }
 }

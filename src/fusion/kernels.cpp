@@ -58,7 +58,22 @@ KOLO_SIMD_CLONES void add_squares(double* lanes, const double* values, std::int6
   }
 }
 
+KOLO_SIMD_CLONES void add_arrays(float* sum, const float* a, const float* b, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    sum[i] = a[i] + b[i];
+}
+
+KOLO_SIMD_CLONES void add_arrays(double* sum, const double* a, const double* b, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    sum[i] = a[i] + b[i];
+}
+
 }  // namespace
+
+template <class T>
+void add(T* sum, const T* a, const T* b, std::int64_t count) {
+  add_arrays(sum, a, b, count);
+}
 
 template <class T>
 bool copy_checked(T* destination, const T* source, std::int64_t count, T limit) {
@@ -86,6 +101,8 @@ double sum_of_squares(const T* values, std::int64_t count) {
   return total;
 }
 
+template void add(float*, const float*, const float*, std::int64_t);
+template void add(double*, const double*, const double*, std::int64_t);
 template bool copy_checked(float*, const float*, std::int64_t, float);
 template bool copy_checked(double*, const double*, std::int64_t, double);
 template double sum_of_squares(const float*, std::int64_t);

@@ -53,17 +53,26 @@ fusion::BucketPlan plan_for(const model::Network& network, const config::CommSec
                               {section.first_bucket_mib, section.bucket_mib});
 }
 
+fusion::StrategyChoice choose_strategy(const model::Network& network, const config::Config& config,
+                                       const comm::Communicator& world) {
+  const fusion::BucketPlan plan = plan_for(network, config.comm);
+  const DType type = config.run.dtype == config::Dtype::fp64 ? DType::f64 : DType::f32;
+  const std::size_t states = make_arena_optimizer(config.optimizer, plan, type)->state_names().size();
+  return fusion::choose_strategy(config.comm.strategy, plan, type, states, world);
+}
+
 Replica::Replica(std::shared_ptr<model::Network> network, const config::Config& config,
-                 const comm::Communicator& world)
+                 config::Strategy strategy, const comm::Communicator& world)
     : world_(world), network_(std::move(network)) {
   const std::vector<fusion::NamedParameter> parameters = named_parameters(*network_);
   type_ = fusion::dtype_of_tensor(parameters.at(0).tensor);
   plan_ = std::make_unique<fusion::BucketPlan>(plan_for(*network_, config.comm));
   comm::require_same(world, plan_->describe());
   optimizer_ = make_arena_optimizer(config.optimizer, *plan_, type_);
-  exchange_ =
-      fusion::make_exchange(config.comm.strategy, *plan_, type_, optimizer_->state_names().size(), world);
-  arena_ = std::make_unique<fusion::Arena>(*plan_, parameters, exchange_->memory().parameters);
+  exchange_ = fusion::make_exchange(strategy, *plan_, type_, optimizer_->state_names().size(), world);
+  arena_ = std::make_unique<fusion::Arena>(
+      *plan_, parameters, exchange_->memory().parameters,
+      exchange_->writes_parameters() ? fusion::Arena::Initial::write : fusion::Arena::Initial::adopt);
   hooks_ = std::make_unique<fusion::GradientHooks>(
       *arena_, exchange_->memory().gradients, largest_summand(type_, world.size()),
       [exchange = exchange_.get()](const fusion::Bucket& bucket) { exchange->reduce_bucket(bucket); });

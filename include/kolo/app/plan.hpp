@@ -24,6 +24,6 @@ std::vector<std::string> handshake_items(const RunContext& run);
 /// Data, model, batch, learning rate, exchange and memory (measured on a few samples), a line each.  Must
 /// come before the network's parameters are hooked.
 std::vector<std::string> describe_plan(const RunContext& run, model::Network& network,
-                                       const train::Geometry& geometry);
+                                       const train::Geometry& geometry, const fusion::StrategyChoice& choice);
 
 }  // namespace kolo::app

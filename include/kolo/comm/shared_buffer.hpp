@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "kolo/comm/communicator.hpp"
 
@@ -25,8 +27,12 @@ class SharedBuffer {
   ~SharedBuffer() = default;
 
   std::span<std::byte> bytes() const { return bytes_; }
+  /// What keeps this node from allocating `bytes`, as a message; nothing when there is room.
+  static std::optional<std::string> lacks_room_for(std::size_t bytes);
   /// Makes stores of each rank before it visible to all ranks of the node after it.  Collective.
   void fence(const Communicator& node) const;
+  /// The memory barrier alone, for use beside a call that synchronises the ranks.
+  void sync() const;
   void close();
 
  private:

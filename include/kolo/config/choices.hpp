@@ -61,8 +61,8 @@ inline constexpr Choice<ScheduleName> kChoices<ScheduleName>[] = {{"constant", S
                                                                   {"multistep", ScheduleName::multistep},
                                                                   {"cosine", ScheduleName::cosine}};
 template <>
-inline constexpr Choice<Strategy> kChoices<Strategy>[] = {{"auto", Strategy::automatic},
-                                                          {"allreduce", Strategy::allreduce}};
+inline constexpr Choice<Strategy> kChoices<Strategy>[] = {
+    {"auto", Strategy::automatic}, {"shared", Strategy::shared}, {"allreduce", Strategy::allreduce}};
 template <>
 inline constexpr Choice<Bind> kChoices<Bind>[] = {
     {"auto", Bind::automatic}, {"keep", Bind::keep}, {"none", Bind::none}};

@@ -21,7 +21,7 @@ enum class OptimizerName { sgd, adam, adamw };
 enum class NoDecay { none, bias_and_norm };
 enum class ScaleLr { none, linear, sqrt };
 enum class ScheduleName { constant, step, multistep, cosine };
-enum class Strategy { automatic, allreduce };
+enum class Strategy { automatic, shared, allreduce };
 enum class Bind { automatic, keep, none };
 enum class Resume { off, automatic, required };
 

@@ -31,7 +31,10 @@ class Arena {
  public:
   /// `parameters` as given to plan_buckets (registration order); `memory` holds plan.size elements and
   /// outlives the tensors.
-  Arena(const BucketPlan& plan, const std::vector<NamedParameter>& parameters, std::byte* memory);
+  enum class Initial { write, adopt };
+  /// `initial`: write the parameters' values into the memory, or take what another rank writes there.
+  Arena(const BucketPlan& plan, const std::vector<NamedParameter>& parameters, std::byte* memory,
+        Initial initial);
 
   const BucketPlan& plan() const { return *plan_; }
   /// In arena order, parallel to plan().slots.

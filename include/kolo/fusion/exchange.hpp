@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +53,9 @@ class Exchange {
   virtual ~Exchange() = default;
   virtual std::string_view name() const = 0;
   virtual const ArenaMemory& memory() const = 0;
+  /// Whether this rank puts the initial values into memory().parameters: one rank does where memory is
+  /// shared.
+  virtual bool writes_parameters() const { return true; }
   /// Bytes this rank holds for parameters, gradients and optimizer state.
   virtual std::size_t bytes() const = 0;
   /// This rank's gradients of `bucket` are complete in memory().gradients.
@@ -67,8 +71,21 @@ class Exchange {
   virtual void close() = 0;
 };
 
+struct StrategyChoice {
+  config::Strategy strategy = config::Strategy::allreduce;  ///< never automatic
+  std::string reason;  ///< why it is not the one asked for; empty if it is
+};
+
+/// The strategy that can run here.  `automatic` means `shared` where a node has more than one rank.  Falls
+/// back to `allreduce`, saying why, before any window is made.  Collective.
+StrategyChoice choose_strategy(config::Strategy asked, const BucketPlan& plan, DType type, std::size_t states,
+                               const comm::Communicator& world);
+
+/// Bytes of a node's window under `shared`.
+std::size_t shared_window_bytes(const BucketPlan& plan, DType type, std::size_t states, int ranks_on_node);
+
 /// `plan` must outlive the exchange.  Collective over `world`.
-std::unique_ptr<Exchange> make_exchange(config::Strategy strategy, const BucketPlan& plan, DType type,
+std::unique_ptr<Exchange> make_exchange(config::Strategy chosen, const BucketPlan& plan, DType type,
                                         std::size_t states, const comm::Communicator& world);
 
 }  // namespace kolo::fusion

@@ -10,6 +10,10 @@ namespace kolo::fusion {
 template <class T>
 bool copy_checked(T* destination, const T* source, std::int64_t count, T limit);
 
+/// sum = a + b, element by element; `sum` may be `a`.
+template <class T>
+void add(T* sum, const T* a, const T* b, std::int64_t count);
+
 /// Sum of squares in fp64, added in blocks of fixed size counted from element 0: the same bits whoever calls
 /// it.
 template <class T>

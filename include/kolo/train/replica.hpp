@@ -22,11 +22,15 @@ namespace kolo::train {
 /// The bucket plan for `network`'s parameters.
 fusion::BucketPlan plan_for(const model::Network& network, const config::CommSection& section);
 
+/// The exchange strategy that can run here, and why it is not the one the deck asks for.  Collective.
+fusion::StrategyChoice choose_strategy(const model::Network& network, const config::Config& config,
+                                       const comm::Communicator& world);
+
 class Replica {
  public:
   /// Takes over `network`'s parameters; rank 0's values reach every rank.  Throws AgreedError naming the
   /// first parameter or bucket in which two ranks differ.  Collective.
-  Replica(std::shared_ptr<model::Network> network, const config::Config& config,
+  Replica(std::shared_ptr<model::Network> network, const config::Config& config, config::Strategy strategy,
           const comm::Communicator& world);
 
   model::Network& network() const { return *network_; }

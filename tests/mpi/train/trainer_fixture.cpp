@@ -73,7 +73,8 @@ Training::Training(config::Config config, MPI_Comm parent)
   geometry_ = std::make_unique<train::Geometry>(data_.train.size(),
                                                 config::resolve_batch(config_.train, world_.size()),
                                                 world_.rank(), world_.size(), least);
-  replica_ = std::make_unique<train::Replica>(std::move(network), config_, world_);
+  const auto choice = train::choose_strategy(*network, config_, world_);
+  replica_ = std::make_unique<train::Replica>(std::move(network), config_, choice.strategy, world_);
 }
 
 Training::~Training() {

@@ -7,6 +7,7 @@
 #include <torch/optim/sgd.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "kolo/comm/agree.hpp"
 #include "kolo/data/assemble.hpp"
@@ -33,15 +34,19 @@ void expect_equal_losses(const std::vector<double>& ours, const std::vector<doub
     EXPECT_NEAR(ours[i], expected[i], tolerance) << "step " << i;
 }
 
-class EveryOptimizer : public testing::TestWithParam<OptimizerName> {};
-INSTANTIATE_TEST_SUITE_P(Sameness, EveryOptimizer,
-                         testing::Values(OptimizerName::sgd, OptimizerName::adam, OptimizerName::adamw));
+class Sameness : public testing::TestWithParam<std::tuple<OptimizerName, config::Strategy>> {};
+INSTANTIATE_TEST_SUITE_P(
+    EveryOptimizerAndStrategy, Sameness,
+    testing::Combine(testing::Values(OptimizerName::sgd, OptimizerName::adam, OptimizerName::adamw),
+                     testing::Values(config::Strategy::shared, config::Strategy::allreduce)));
 
-TEST_P(EveryOptimizer, GivesTheSameLossesForAnyNumberOfRanks) {
+TEST_P(Sameness, OfLossesForAnyNumberOfRanks) {
+  const auto [optimizer, strategy] = GetParam();
   Config config = small_config();
   config.run.dtype = config::Dtype::fp64;
-  config.optimizer.name = GetParam();
-  config.optimizer.lr = GetParam() == OptimizerName::sgd ? 0.05 : 0.002;
+  config.comm.strategy = strategy;
+  config.optimizer.name = optimizer;
+  config.optimizer.lr = optimizer == OptimizerName::sgd ? 0.05 : 0.002;
   config.optimizer.weight_decay = 0.01;
   Training together(config, MPI_COMM_WORLD);
   const train::Outcome outcome = together.run();
@@ -50,8 +55,9 @@ TEST_P(EveryOptimizer, GivesTheSameLossesForAnyNumberOfRanks) {
   EXPECT_EQ(outcome.reason, train::EndReason::completed);
 }
 
-TEST(Sameness, HoldsWithAccumulationAndClipping) {
+TEST_P(Sameness, WithAccumulationAndClipping) {
   Config config = small_config();
+  std::tie(config.optimizer.name, config.comm.strategy) = GetParam();
   config.run.dtype = config::Dtype::fp64;
   config.train.clip_norm = 0.3;
   const std::vector<double> expected = losses_of_one_rank(config);
@@ -61,7 +67,7 @@ TEST(Sameness, HoldsWithAccumulationAndClipping) {
   if (together.world().rank() == 0) expect_equal_losses(together.recorder.losses, expected, 1e-10);
 }
 
-TEST(Sameness, HoldsForSgdInFp32OverAnEpoch) {
+TEST(SamenessInFp32, HoldsForSgdOverAnEpoch) {
   const Config config = small_config();
   Training together(config, MPI_COMM_WORLD);
   together.run();
@@ -74,7 +80,7 @@ TEST(Sameness, HoldsForSgdInFp32OverAnEpoch) {
   }
 }
 
-TEST(Sameness, EvaluationCountsAreIdenticalIntegers) {
+TEST(Evaluation, CountsAreIdenticalIntegers) {
   Config config = small_config();
   config.run.dtype = config::Dtype::fp64;
   Training together(config, MPI_COMM_WORLD);
@@ -87,8 +93,9 @@ TEST(Sameness, EvaluationCountsAreIdenticalIntegers) {
   EXPECT_EQ(ours.test->samples, 203);
 }
 
-TEST(Sameness, HoldsWhenTheLastStepHasFewerSamplesThanRanks) {
+TEST_P(Sameness, WhenTheLastStepHasFewerSamplesThanRanks) {
   Config config = small_config();
+  std::tie(config.optimizer.name, config.comm.strategy) = GetParam();
   config.run.dtype = config::Dtype::fp64;
   config.data.val_fraction = 0;
   config.data.samples = 97;  // the second step has one sample
@@ -99,7 +106,7 @@ TEST(Sameness, HoldsWhenTheLastStepHasFewerSamplesThanRanks) {
   if (together.world().rank() == 0) expect_equal_losses(together.recorder.losses, expected, 1e-10);
 }
 
-TEST(Sameness, RunningStatisticsAreEqualOnAllRanks) {
+TEST(BatchNorm, RunningStatisticsAreEqualOnAllRanks) {
   Config config = small_config();
   config.model.name = "resnet18";
   config.model.stem = config::Stem::cifar;
@@ -283,7 +290,9 @@ TEST(Trainer, StopsEarlyAndTestsWithTheBestModel) {
 }
 
 TEST(Replica, UnequalWeightsAreNoticed) {
-  Training training(small_config(), MPI_COMM_WORLD);
+  Config config = small_config();
+  config.comm.strategy = config::Strategy::allreduce;  // shared weights cannot differ
+  Training training(config, MPI_COMM_WORLD);
   if (training.world().size() == 1) GTEST_SKIP() << "needs two ranks";
   if (training.world().rank() == 1) {
     const at::NoGradGuard no_grad;

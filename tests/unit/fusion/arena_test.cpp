@@ -26,7 +26,7 @@ struct Fixture {
       : parameters(std::move(given)),
         plan(plan_buckets(describe_parameters(parameters), 4, limits)),
         memory(at::zeros({2, plan.size})),
-        arena(plan, parameters, base(0)),
+        arena(plan, parameters, base(0), Arena::Initial::write),
         hooks(arena, base(1), 1e30, [this](const Bucket& bucket) { handed_over.push_back(bucket.begin); }) {}
 
   std::byte* base(std::int64_t row) {
