@@ -1,0 +1,206 @@
+#include "kolo/io/run_directory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "kolo/io/atomic_file.hpp"
+#include "kolo/util/error.hpp"
+#include "kolo/util/log.hpp"
+#include "kolo/util/strings.hpp"
+
+namespace kolo::io {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Resume;
+
+/// The step of "step_000001234.h5"; nothing for other names.
+std::optional<std::int64_t> step_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "step_";
+  constexpr std::string_view kSuffix = ".h5";
+  constexpr std::size_t kDigits = 9;
+  if (name.size() < kPrefix.size() + kDigits + kSuffix.size() || !name.starts_with(kPrefix) ||
+      !name.ends_with(kSuffix))
+    return std::nullopt;
+  const std::string_view digits = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  if (error != std::errc{} || end != digits.data() + digits.size() || digits.front() == '-')
+    return std::nullopt;
+  return step;
+}
+
+/// Empty where there is no directory; a directory that cannot be listed is an error, not an empty one.
+std::vector<fs::path> entries_of(const fs::path& directory) {
+  std::error_code failed;
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator it(directory, failed), end; !failed && it != end; it.increment(failed))
+    entries.push_back(it->path());
+  if (failed && failed != std::errc::no_such_file_or_directory)
+    throw CheckpointError(fmt::format("cannot list '{}': {}", directory.string(), failed.message()),
+                          "check its permissions");
+  return entries;
+}
+
+std::vector<fs::path> checkpoints_in(const fs::path& directory) {
+  std::vector<std::pair<std::int64_t, fs::path>> found;
+  for (const fs::path& entry : entries_of(directory))
+    if (const auto step = step_of(entry.filename().string())) found.emplace_back(*step, entry);
+  std::sort(found.rbegin(), found.rend());
+  std::vector<fs::path> paths;
+  for (auto& [step, path] : found)
+    paths.push_back(std::move(path));
+  return paths;
+}
+
+bool holds_hdf5(const fs::path& directory) {
+  const std::vector<fs::path> entries = entries_of(directory);
+  return std::any_of(entries.begin(), entries.end(), [](const fs::path& entry) {
+    return entry.extension() == ".h5" && !entry.filename().string().starts_with('.');
+  });
+}
+
+[[noreturn]] void throw_no_checkpoint(const fs::path& run) {
+  throw CheckpointError(
+      fmt::format("run directory '{}' has no checkpoint to resume from; expected checkpoints/step_*.h5",
+                  run.string()),
+      "check --run-dir; --resume auto begins a new run where there is none");
+}
+
+void require_directory(const fs::path& path) {
+  std::error_code failed;
+  if (path.empty()) throw ConfigError("the run directory has an empty name", "give one with --run-dir");
+  const fs::file_status status = fs::status(path, failed);
+  if (fs::exists(status) && !fs::is_directory(status))
+    throw ConfigError(fmt::format("run directory '{}' is not a directory", path.string()),
+                      "give another one with --run-dir");
+}
+
+void create(const fs::path& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed)
+    throw ConfigError(
+        fmt::format("run directory '{}' cannot be created: {}", path.string(), failed.message()),
+        "give a directory you may write with --run-dir");
+}
+
+Start decide(const fs::path& run, const fs::path& checkpoint_directory, Resume resume) {
+  const bool has_checkpoint = !checkpoints_in(checkpoint_directory).empty();
+  const bool has_other = !has_checkpoint && holds_hdf5(checkpoint_directory);
+  std::error_code unknown;
+  if (resume == Resume::off && (has_checkpoint || has_other || fs::exists(run / "config.ini", unknown)))
+    throw ConfigError(fmt::format("run directory '{}' already holds a run", run.string()),
+                      "add --resume auto to go on with it, or give another --run-dir for a new one");
+  if (resume == Resume::required && !has_checkpoint) throw_no_checkpoint(run);
+  if (has_other)
+    throw CheckpointError(
+        fmt::format("'{}' holds .h5 files, but no step_*.h5 to resume from", checkpoint_directory.string()),
+        "restore the checkpoint as step_<nine digits>.h5, or give another --run-dir for a new run");
+  return has_checkpoint ? Start::resumed : Start::fresh;
+}
+
+/// What a link in the same directory points at; nothing if it does not exist.
+std::optional<fs::path> target_of(const fs::path& link) {
+  std::error_code failed;
+  const fs::path target = fs::read_symlink(link, failed);
+  if (failed) return std::nullopt;
+  return link.parent_path() / target.filename();
+}
+
+void remove_with_warning(const fs::path& path) {
+  std::error_code failed;
+  fs::remove(path, failed);
+  if (failed) util::log_warning(fmt::format("cannot remove '{}': {}", path.string(), failed.message()));
+}
+
+/// nlohmann writes non-finite numbers as null.
+template <class T>
+nlohmann::ordered_json json_of(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(fs::path path, Resume resume) : path_(std::move(path)) {
+  require_directory(path_);
+  std::error_code unknown;
+  if (resume == Resume::required && !fs::exists(path_, unknown)) throw_no_checkpoint(path_);
+  create(path_);
+  lock_.emplace(path_ / ".lock");
+  start_ = decide(path_, checkpoint_directory(), resume);
+  create(checkpoint_directory());
+}
+
+fs::path RunDirectory::checkpoint_path(std::int64_t step) const {
+  return checkpoint_directory() / fmt::format("step_{:09}.h5", step);
+}
+
+std::vector<fs::path> RunDirectory::checkpoints() const { return checkpoints_in(checkpoint_directory()); }
+
+NewestCheckpoint RunDirectory::read_newest() {
+  const std::vector<fs::path> paths = checkpoints();
+  if (paths.empty()) throw_no_checkpoint(path_);
+  std::vector<std::string> damaged;
+  for (const fs::path& path : paths) {
+    try {
+      return {path, read_checkpoint(path), damaged};
+    } catch (const CheckpointError& error) {
+      damaged.emplace_back(error.what());
+      damaged_.insert(path);
+    }
+  }
+  throw CheckpointError(fmt::format("none of the {} checkpoints in '{}' can be used: {}", paths.size(),
+                                    checkpoint_directory().string(), util::join(damaged, "; ")),
+                        "restore one from a copy, or give another --run-dir for a new run");
+}
+
+void RunDirectory::update_last(const fs::path& checkpoint) {
+  damaged_.erase(checkpoint);
+  atomic_symlink(checkpoint, last_link());
+}
+
+void RunDirectory::update_best(const fs::path& checkpoint) { atomic_symlink(checkpoint, best_link()); }
+
+void RunDirectory::prune_old(std::int64_t keep) {
+  std::set<fs::path> kept;
+  for (const fs::path& link : {last_link(), best_link()})
+    if (const auto target = target_of(link)) kept.insert(*target);
+  std::int64_t counted = 0;
+  for (const fs::path& path : checkpoints()) {
+    if (damaged_.contains(path)) continue;
+    if (++counted > std::max<std::int64_t>(keep, 1) && !kept.contains(path)) remove_with_warning(path);
+  }
+  for (const fs::path& directory : {path_, checkpoint_directory()})
+    for (const fs::path& entry : entries_of(directory))
+      if (is_stale_temporary(entry.filename().string())) remove_with_warning(entry);
+}
+
+bool RunDirectory::stop_requested() const {
+  std::error_code unknown;
+  return fs::exists(path_ / "STOP", unknown);
+}
+
+void RunDirectory::remove_stop_file() { remove_with_warning(path_ / "STOP"); }
+
+void RunDirectory::write_summary(const Summary& summary) const {
+  nlohmann::ordered_json json;
+  json["reason"] = summary.reason;
+  json["exit_code"] = summary.exit_code;
+  json["epochs"] = json_of(summary.epochs);
+  json["best_epoch"] = json_of(summary.best_epoch);
+  json["best_val_top1"] = json_of(summary.best_val_top1);
+  json["test_top1"] = json_of(summary.test_top1);
+  json["test_loss"] = json_of(summary.test_loss);
+  json["samples_per_s"] = json_of(summary.samples_per_s);
+  json["parameters"] = json_of(summary.parameters);
+  // A reason may quote a file name of any bytes, which must not stop the summary.
+  write_atomically(summary_path(), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+}
+
+}  // namespace kolo::io
