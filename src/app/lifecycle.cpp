@@ -25,7 +25,7 @@ std::string deck_to_read(const config::CommandLine& line) {
 }
 
 void require_something_to_do(const config::CommandLine& line, const std::string& deck) {
-  if (!deck.empty() || !line.sets.empty()) return;
+  if (line.command == config::Command::bench || !deck.empty() || !line.sets.empty()) return;
   throw ConfigError("nothing to do: no deck given",
                     "start with --input FILE (decks are in input/); kolo --help lists all options");
 }
@@ -96,6 +96,8 @@ ExitCode run_command(RunContext& run) {
       return train_command(run);
     case config::Command::check:
       return check_command(run);
+    case config::Command::bench:
+      return bench_command(run);
   }
   throw Error(ExitCode::internal, "a subcommand without code");
 }

@@ -24,19 +24,6 @@ namespace {
 using util::format_bytes;
 using util::format_count;
 
-std::shared_ptr<model::Network> build_network(const config::Config& config, const data::Dataset& set) {
-  {
-    at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
-    const std::lock_guard lock(generator.mutex());
-    generator.set_current_seed(static_cast<std::uint64_t>(config.run.seed));
-  }
-  const data::ImageShape shape = set.shape();
-  auto network =
-      model::make_network({config.model, shape.channels, shape.height, shape.width, set.num_classes()});
-  if (config.run.dtype == config::Dtype::fp64) network->to(at::kDouble);
-  return network;
-}
-
 std::string describe_data(const data::DataSets& data) {
   const data::Dataset& train = data.train;
   std::string line = fmt::format("{} train", format_count(train.size()));
@@ -104,6 +91,19 @@ std::string describe_memory(const RunContext& run, model::Network& network, cons
 }
 
 }  // namespace
+
+std::shared_ptr<model::Network> build_network(const config::Config& config, const data::Dataset& set) {
+  {
+    at::Generator generator = at::globalContext().defaultGenerator(at::kCPU);
+    const std::lock_guard lock(generator.mutex());
+    generator.set_current_seed(static_cast<std::uint64_t>(config.run.seed));
+  }
+  const data::ImageShape shape = set.shape();
+  auto network =
+      model::make_network({config.model, shape.channels, shape.height, shape.width, set.num_classes()});
+  if (config.run.dtype == config::Dtype::fp64) network->to(at::kDouble);
+  return network;
+}
 
 std::shared_ptr<model::Network> open_data_and_network(RunContext& run) {
   const config::Config& config = run.config();

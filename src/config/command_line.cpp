@@ -9,6 +9,7 @@
 #include "command_table.hpp"
 #include "kolo/config/wording.hpp"
 #include "kolo/util/error.hpp"
+#include "kolo/util/strings.hpp"
 
 namespace kolo::config {
 namespace {
@@ -75,17 +76,32 @@ const CommandRow& find_command(const std::vector<std::string>& arguments) {
     const std::string hint = nearest_hint(name, names);
     throw ConfigError(fmt::format("unknown command {}", shown(name)), hint.empty() ? kSeeHelp : hint);
   }
-  if (arguments.size() > 1) {
-    throw ConfigError(fmt::format("kolo {}: unexpected argument {}", name, shown(arguments[1])), kSeeHelp);
+  const std::size_t taken = row->topics.empty() ? 1 : 2;
+  if (arguments.size() > taken) {
+    throw ConfigError(fmt::format("kolo {}: unexpected argument {}", name, shown(arguments[taken])),
+                      kSeeHelp);
   }
   return *row;
 }
 
-void require_accepted(const CommandRow& row, const po::parsed_options& parsed,
-                      const po::options_description& run) {
-  if (row.accepts == Accepts::deck_and_run_options) return;
+// The word after the command, for commands that need one.
+std::string find_topic(const CommandRow& row, const std::vector<std::string>& arguments) {
+  if (row.topics.empty()) return "";
+  const std::vector<std::string> known = util::split(row.topics, '|');
+  const std::string found = arguments.size() > 1 ? arguments[1] : "";
+  if (std::ranges::find(known, found) != known.end()) return found;
+  throw ConfigError(
+      fmt::format("kolo {}: {}: expected {}{}", row.name, found.empty() ? "nothing follows" : shown(found),
+                  known.size() > 1 ? "one of " : "", util::join(known, ", ")),
+      nearest_hint(found, known));
+}
+
+// Options that the command does not take: those of the groups it does not accept.
+void require_accepted(const CommandRow& row, const po::parsed_options& parsed, Accepts group,
+                      const po::options_description& options) {
+  if (row.accepts == group) return;
   for (const po::option& option : parsed.options) {
-    if (option.string_key.empty() || run.find_nothrow(option.string_key, false) == nullptr) continue;
+    if (option.string_key.empty() || options.find_nothrow(option.string_key, false) == nullptr) continue;
     throw ConfigError(fmt::format("kolo {} takes no --{}", row.name, option.string_key), kSeeHelp);
   }
 }
@@ -95,15 +111,21 @@ void require_accepted(const CommandRow& row, const po::parsed_options& parsed,
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
   const po::options_description run = run_options(line);
+  const po::options_description bench = bench_options(line);
   po::options_description all = deck_options(line);
-  for (const auto& option : run.options())
-    all.add(option);
+  for (const auto& group : {&run, &bench}) {
+    for (const auto& option : group->options())
+      all.add(option);
+  }
 
   const po::parsed_options parsed = tokenize(argc, argv, all);
   require_values(parsed);
-  const CommandRow& row = find_command(positional_arguments(parsed));
+  const std::vector<std::string> arguments = positional_arguments(parsed);
+  const CommandRow& row = find_command(arguments);
   line.command = row.command;
-  require_accepted(row, parsed, run);
+  line.topic = find_topic(row, arguments);
+  require_accepted(row, parsed, Accepts::deck_and_run_options, run);
+  require_accepted(row, parsed, Accepts::deck_and_bench_options, bench);
   try {
     po::variables_map values;
     po::store(parsed, values);

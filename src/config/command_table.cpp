@@ -19,10 +19,15 @@ namespace po = boost::program_options;
 constexpr CommandRow kCommands[] = {
     {"train", Command::train, Accepts::deck_and_run_options,
      "train; this is what kolo does without a command"},
-    {"check", Command::check, Accepts::deck_options, "validate deck and data, plan, estimate memory; train nothing"},
+    {"check", Command::check, Accepts::deck_options,
+     "validate deck and data, plan, estimate memory; train nothing"},
+    {"bench", Command::bench, Accepts::deck_and_bench_options,
+     "measure what this launch gives; train: a step and its parts", "train"},
 };
 
 constexpr IntegerRange kEpochs{1, 1'000'000};
+constexpr IntegerRange kRepetitions{1, 1'000'000};
+constexpr IntegerRange kWarmup{0, 1'000'000};
 constexpr int kColumns = 110;
 
 [[noreturn]] void refuse(std::string_view option, const std::string& text, std::string_view expected) {
@@ -39,6 +44,15 @@ po::typed_value<std::string>* path_value(const char* option, const char* value_n
   return text_value(value_name, [option, &member](const std::string& text) {
     if (text.empty()) refuse(option, text, "a path");
     member = text;
+  });
+}
+
+po::typed_value<std::string>* integer_value(const char* option, const char* value_name,
+                                            const IntegerRange& range, std::int64_t& member) {
+  return text_value(value_name, [option, &range, &member](const std::string& text) {
+    const auto value = parse_value<std::int64_t>({text});
+    if (!value || !range.contains(*value)) refuse(option, text, range.text("an integer"));
+    member = *value;
   });
 }
 
@@ -103,6 +117,17 @@ po::options_description run_options(CommandLine& line) {
       ("stop-after-epochs", text_value("N", take_epochs),
        "stop, resumable, after N epochs; schedules are not touched")  //
       ("max-time", text_value("HH:MM:SS", take_time), "stop, resumable, before this much time has passed");
+  return options;
+}
+
+po::options_description bench_options(CommandLine& line) {
+  po::options_description options("Options of a benchmark", kColumns);
+  options.add_options()  //
+      ("steps", integer_value("--steps", "N", kRepetitions, line.steps),
+       "counted repetitions; default 60")  //
+      ("warmup", integer_value("--warmup", "N", kWarmup, line.warmup),
+       "repetitions before them; default 10")  //
+      ("json", path_value("--json", "FILE", line.json), "write the results to FILE as well, as JSON");
   return options;
 }
 

@@ -9,13 +9,14 @@
 
 namespace kolo::config {
 
-enum class Accepts { deck_options, deck_and_run_options };
+enum class Accepts { deck_options, deck_and_run_options, deck_and_bench_options };
 
 struct CommandRow {
   std::string_view name;
   Command command;
   Accepts accepts;
   std::string_view help;
+  std::string_view topics = {};  ///< what may follow the command, separated by '|'; one of them must
 };
 
 std::span<const CommandRow> command_rows();
@@ -24,5 +25,7 @@ std::span<const CommandRow> command_rows();
 boost::program_options::options_description deck_options(CommandLine& line);
 /// Options of subcommands that train; parsed values go to `line`.
 boost::program_options::options_description run_options(CommandLine& line);
+/// Options of benchmarks; parsed values go to `line`.
+boost::program_options::options_description bench_options(CommandLine& line);
 
 }  // namespace kolo::config

@@ -51,7 +51,10 @@ std::string help_text() {
           "       mpirun -n 4 kolo --input deck.ini --run-dir runs/a --set optimizer.lr=0.002\n\nCommands:\n";
   for (const CommandRow& row : command_rows())
     text << fmt::format("  {:8} {}\n", row.name, row.help);
-  text << '\n' << deck_options(unused) << '\n' << run_options(unused) << "\nExit codes:\n";
+  text << '\n'
+       << deck_options(unused) << '\n'
+       << run_options(unused) << '\n'
+       << bench_options(unused) << "\nExit codes:\n";
   for (const ExitRow& row : kExitRows)
     text << fmt::format("  {:3} {}\n", static_cast<int>(row.code), row.meaning);
   text << '\n' << deck_text();

@@ -106,7 +106,8 @@ void add_schedule(OptionBinder bind, ScheduleSection& schedule) {
 }
 
 void add_comm(OptionBinder bind, CommSection& comm) {
-  bind("strategy", comm.strategy, "how gradients are exchanged; shared: one copy of the weights a node, auto: shared where it can");
+  bind("strategy", comm.strategy,
+       "how gradients are exchanged; shared: one copy of the weights a node, auto: shared where it can");
   bind(
       "bind", comm.bind,
       "cores of the ranks; auto: divide the node's unless the launcher did, keep: the launcher's, none: all");

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kolo/fusion/kernels.hpp"
+#include "kolo/util/array_kernels.hpp"
 #include "kolo/util/error.hpp"
 
 namespace kolo::fusion {
@@ -70,8 +70,8 @@ bool GradientHooks::store(std::size_t slot, const at::Tensor& gradient) {
     source = home;
   }
   return home.scalar_type() == at::kDouble
-             ? copy_checked(home.data_ptr<double>(), source.data_ptr<double>(), home.numel(), limit_)
-             : copy_checked(home.data_ptr<float>(), source.data_ptr<float>(), home.numel(),
+             ? util::copy_checked(home.data_ptr<double>(), source.data_ptr<double>(), home.numel(), limit_)
+             : util::copy_checked(home.data_ptr<float>(), source.data_ptr<float>(), home.numel(),
                             static_cast<float>(limit_));
 }
 

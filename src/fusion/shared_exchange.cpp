@@ -13,7 +13,7 @@
 #include <limits>
 #include <utility>
 
-#include "kolo/fusion/kernels.hpp"
+#include "kolo/util/array_kernels.hpp"
 #include "kolo/util/digest.hpp"
 #include "kolo/util/time.hpp"
 
@@ -71,9 +71,9 @@ void SharedExchange::add_up(std::int64_t begin, std::int64_t end, T* sum) const 
     std::copy_n(contribution(0), count, sum);
     return;
   }
-  add(sum, contribution(0), contribution(1), count);
+  util::add(sum, contribution(0), contribution(1), count);
   for (int rank = 2; rank < node_.size(); ++rank)
-    add(sum, sum, contribution(rank), count);
+    util::add(sum, sum, contribution(rank), count);
 }
 
 // Pass 1 where the whole sum is needed before the update: into this rank's own contribution, which is read no
@@ -94,7 +94,7 @@ double SharedExchange::sum_slice() {
       peers_.all_reduce(std::span(own + begin, count), comm::Op::sum);
     }
   }
-  return sum_of_squares(own + slice_begin_, slice_end_ - slice_begin_);
+  return util::sum_of_squares(own + slice_begin_, slice_end_ - slice_begin_);
 }
 
 template <class T>

@@ -1,6 +1,6 @@
 #include "kolo/optim/kernels.hpp"
 
-#include "kolo/optim/clones.hpp"
+#include "kolo/util/simd.hpp"
 
 // -O2 of g++ 12 vectorises only loops of known length.  (The square root needs -fno-math-errno, which no
 // pragma can set.)

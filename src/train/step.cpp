@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <exception>
 #include <optional>
 
 #include "kolo/comm/agree.hpp"
@@ -51,7 +52,7 @@ BatchTensors to_tensors(data::Batch& batch) {
 TrainStep::TrainStep(Replica& replica, const config::TrainSection& section, const comm::Communicator& world)
     : replica_(replica), section_(section), world_(world), control_(moment_count(replica.network())) {}
 
-StepResult TrainStep::run(data::Loader& loader, const StepRequest& request) {
+StepResult TrainStep::run(const BatchSource& source, const StepRequest& request) {
   StepResult result;
   std::exception_ptr error;
   control_.clear();
@@ -61,7 +62,7 @@ StepResult TrainStep::run(data::Loader& loader, const StepRequest& request) {
   const fusion::ExchangeTimes before = replica_.exchange().times();
   seed_generator(request.random_seed);
   try {
-    control_.set_sums(compute(loader, request, result.times));
+    control_.set_sums(compute(source, request, result.times));
   } catch (const CommError&) {
     throw;  // MPI itself failed: no collective call can follow
   } catch (...) {
@@ -84,7 +85,7 @@ StepResult TrainStep::run(data::Loader& loader, const StepRequest& request) {
   return result;
 }
 
-Sums TrainStep::compute(data::Loader& loader, const StepRequest& request, StepTimes& times) {
+Sums TrainStep::compute(const BatchSource& source, const StepRequest& request, StepTimes& times) {
   Sums sums;
   model::Network& network = replica_.network();
   for (model::BatchNorm2d* layer : network.batch_norms())
@@ -92,7 +93,7 @@ Sums TrainStep::compute(data::Loader& loader, const StepRequest& request, StepTi
   if (request.micro_batches == 0) replica_.hooks().contribute_zeros();
   for (std::size_t i = 0; i < request.micro_batches; ++i) {
     util::Stopwatch watch;
-    const std::shared_ptr<data::Batch> batch = loader.next();
+    const std::shared_ptr<data::Batch> batch = source();
     times.data += watch.lap();
     const auto [images, labels] = to_tensors(*batch);
     const at::Tensor logits = network.forward(images);

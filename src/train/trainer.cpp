@@ -108,7 +108,7 @@ Trainer::EpochEnd Trainer::train_epoch(data::Loader& loader) {
     request.update = state_.updates + 1;
     request.random_seed = step_seed(config_.run.seed, state_.step, world_.rank());
     request.stop = options_.poll();
-    const StepResult result = step_.run(loader, request);
+    const StepResult result = step_.run([&loader] { return loader.next(); }, request);
 
     ++state_.step;
     ++state_.step_in_epoch;

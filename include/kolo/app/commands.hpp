@@ -7,6 +7,8 @@ namespace kolo::app {
 
 /// Trains, from the start or from a checkpoint.
 ExitCode train_command(RunContext& run);
+/// Measures; what, is the word after `bench`.
+ExitCode bench_command(RunContext& run);
 /// Parses, validates, plans and touches the data, without training.
 ExitCode check_command(RunContext& run);
 

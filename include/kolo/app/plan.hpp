@@ -12,6 +12,10 @@
 
 namespace kolo::app {
 
+/// The deck's model for images and classes of `set`, with the initial weights of run.seed.  Throws
+/// ConfigError.
+std::shared_ptr<model::Network> build_network(const config::Config& config, const data::Dataset& set);
+
 /// Opens the data sets (run.data) and builds the network with its initial weights.  Collective.
 std::shared_ptr<model::Network> open_data_and_network(RunContext& run);
 

@@ -13,7 +13,7 @@
 
 namespace kolo::config {
 
-enum class Command { train, check };
+enum class Command { train, check, bench };
 
 struct CommandLine {
   Command command = Command::train;
@@ -25,6 +25,10 @@ struct CommandLine {
   Resume resume = Resume::off;
   std::optional<std::int64_t> stop_after_epochs;  ///< >= 1
   std::optional<double> max_seconds;              ///< > 0
+  std::string topic;         ///< what follows the command, e.g. "train" in `kolo bench train`; empty: nothing
+  std::string json;          ///< file for the results as JSON; empty: none asked for
+  std::int64_t steps = 60;   ///< counted repetitions of a benchmark, >= 1
+  std::int64_t warmup = 10;  ///< repetitions before them, >= 0
 };
 
 /// Options are taken by their full names only.  Throws ConfigError for anything that is not of `kolo --help`.

@@ -9,12 +9,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <exception>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "kolo/comm/communicator.hpp"
 #include "kolo/config/config.hpp"
-#include "kolo/data/loader.hpp"
+#include "kolo/data/batch.hpp"
 #include "kolo/train/control.hpp"
 #include "kolo/train/replica.hpp"
 
@@ -30,9 +31,12 @@ struct StepTimes {
   StepTimes& operator+=(const StepTimes& other);
 };
 
+/// Gives the batches of a rank's forward passes, in order.
+using BatchSource = std::function<std::shared_ptr<data::Batch>()>;
+
 struct StepRequest {
   std::int64_t step = 0;            ///< 0-based, for messages
-  std::size_t micro_batches = 0;    ///< this rank's; taken from the loader
+  std::size_t micro_batches = 0;    ///< this rank's; taken from the source
   std::int64_t global_samples = 0;  ///< over all ranks
   double lr = 0;
   std::int64_t update = 1;        ///< number of this update, from 1, skipped ones not counted
@@ -54,10 +58,10 @@ class TrainStep {
 
   /// Collective.  Throws AgreedError for whatever failed on some rank, and DivergedError (agreed) for
   /// non-finite gradients with train.on_nonfinite = stop.
-  StepResult run(data::Loader& loader, const StepRequest& request);
+  StepResult run(const BatchSource& source, const StepRequest& request);
 
  private:
-  Sums compute(data::Loader& loader, const StepRequest& request, StepTimes& times);
+  Sums compute(const BatchSource& source, const StepRequest& request, StepTimes& times);
   void finish(const StepRequest& request);
   void apply_moments();
   void throw_if_diverged(const StepRequest& request);

@@ -13,6 +13,7 @@
 #include "kolo/comm/communicator.hpp"
 #include "kolo/config/config.hpp"
 #include "kolo/data/data_sets.hpp"
+#include "kolo/data/loader.hpp"
 #include "kolo/optim/schedule.hpp"
 #include "kolo/train/geometry.hpp"
 #include "kolo/train/replica.hpp"
