@@ -102,6 +102,9 @@ std::shared_ptr<model::Network> build_network(const config::Config& config, cons
   auto network =
       model::make_network({config.model, shape.channels, shape.height, shape.width, set.num_classes()});
   if (config.run.dtype == config::Dtype::fp64) network->to(at::kDouble);
+  if (config.model.memory_format != config::MemoryFormat::contiguous) {
+    network->set_memory_format(at::MemoryFormat::ChannelsLast);
+  }
   return network;
 }
 

@@ -23,7 +23,8 @@ void require_room(std::size_t bytes) {
   const std::optional<std::string> lack = SharedBuffer::lacks_room_for(bytes);
   if (!lack) return;
   throw CommError(
-      *lack, "enlarge it (mount -o remount,size=...; --shm-size in containers) or remove what dead runs left there");
+      *lack,
+      "enlarge it (mount -o remount,size=...; --shm-size in containers) or remove what dead runs left there");
 }
 
 std::byte* aligned(std::byte* pointer) {
@@ -71,8 +72,8 @@ std::optional<std::string> SharedBuffer::lacks_room_for(std::size_t bytes) {
   const double free = static_cast<double>(fs.f_bavail) * static_cast<double>(fs.f_frsize);
   const double needed = static_cast<double>(bytes) + kReserve;
   if (needed <= free) return std::nullopt;
-  return fmt::format("too little shared memory: {} in {} free, {} needed", util::format_bytes(free), kSharedMemory,
-                     util::format_bytes(needed));
+  return fmt::format("too little shared memory: {} in {} free, {} needed", util::format_bytes(free),
+                     kSharedMemory, util::format_bytes(needed));
 }
 
 void SharedBuffer::fence(const Communicator& node) const {

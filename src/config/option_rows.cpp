@@ -52,6 +52,8 @@ void add_model(OptionBinder bind, ModelSection& model) {
   bind("name", model.name, Emptiness::refused, "name of the network");
   bind("stem", model.stem, "residual networks: first layers for large (imagenet) or 32x32 images (cifar)");
   bind("batch_norm", model.batch_norm, "whose batch normalises; local: the rank's own");
+  bind("memory_format", model.memory_format,
+       "how images and convolution weights lie in memory; auto: channels_last for models with convolutions");
   bind("hidden", model.hidden, {1, 1'000'000}, "mlp: widths of the hidden layers");
   bind("dropout", model.dropout, kFraction, "mlp and cnn: probability of a drop before the last layer");
 }

@@ -61,8 +61,9 @@ void AllreduceExchange::finish_step(std::span<double> control, const StepActions
 }
 
 double AllreduceExchange::gradient_square_norm() const {
-  return type_ == DType::f64 ? util::sum_of_squares(reinterpret_cast<const double*>(memory_.gradients), plan_.size)
-                             : util::sum_of_squares(reinterpret_cast<const float*>(memory_.gradients), plan_.size);
+  return type_ == DType::f64
+             ? util::sum_of_squares(reinterpret_cast<const double*>(memory_.gradients), plan_.size)
+             : util::sum_of_squares(reinterpret_cast<const float*>(memory_.gradients), plan_.size);
 }
 
 void AllreduceExchange::broadcast_state() {

@@ -72,7 +72,7 @@ bool GradientHooks::store(std::size_t slot, const at::Tensor& gradient) {
   return home.scalar_type() == at::kDouble
              ? util::copy_checked(home.data_ptr<double>(), source.data_ptr<double>(), home.numel(), limit_)
              : util::copy_checked(home.data_ptr<float>(), source.data_ptr<float>(), home.numel(),
-                            static_cast<float>(limit_));
+                                  static_cast<float>(limit_));
 }
 
 void GradientHooks::hand_over_ready_buckets() {

@@ -33,7 +33,8 @@ double peak_of_pass(model::Network& network, const data::ImageShape& shape, at::
   {
     const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, counter);
     const at::Tensor images =
-        at::zeros({batch, shape.channels, shape.height, shape.width}, at::TensorOptions().dtype(type));
+        at::zeros({batch, shape.channels, shape.height, shape.width}, at::TensorOptions().dtype(type))
+            .contiguous(network.memory_format());
     const at::Tensor labels = at::zeros({batch}, at::TensorOptions().dtype(at::kLong));
     at::cross_entropy_loss(network.forward(images), labels).backward();
   }

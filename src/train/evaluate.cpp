@@ -39,7 +39,7 @@ Sums evaluate_share(model::Network& network, const data::Dataset& set, const con
   data::Loader loader(set, evaluation_options(config), requests);
   Sums sums;
   while (const std::shared_ptr<data::Batch> item = loader.next()) {
-    const auto [images, labels] = to_tensors(*item);
+    const auto [images, labels] = to_tensors(*item, network.memory_format());
     const at::Tensor logits = network.forward(images);
     sums += measure(logits, labels, at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum));
   }

@@ -41,11 +41,13 @@ StepTimes& StepTimes::operator+=(const StepTimes& other) {
   return *this;
 }
 
-BatchTensors to_tensors(data::Batch& batch) {
+BatchTensors to_tensors(data::Batch& batch, at::MemoryFormat format) {
   const data::ImageShape& shape = batch.shape;
   const auto type = batch.dtype == DType::f64 ? at::kDouble : at::kFloat;
-  return {at::from_blob(batch.images.data(), {batch.count, shape.channels, shape.height, shape.width},
-                        at::TensorOptions().dtype(type)),
+  const at::Tensor images =
+      at::from_blob(batch.images.data(), {batch.count, shape.channels, shape.height, shape.width},
+                    at::TensorOptions().dtype(type));
+  return {images.contiguous(format),
           at::from_blob(batch.labels.data(), {batch.count}, at::TensorOptions().dtype(at::kLong))};
 }
 
@@ -95,7 +97,7 @@ Sums TrainStep::compute(const BatchSource& source, const StepRequest& request, S
     util::Stopwatch watch;
     const std::shared_ptr<data::Batch> batch = source();
     times.data += watch.lap();
-    const auto [images, labels] = to_tensors(*batch);
+    const auto [images, labels] = to_tensors(*batch, network.memory_format());
     const at::Tensor logits = network.forward(images);
     const at::Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum,
                                                    /*ignore_index=*/-100, section_.label_smoothing);

@@ -44,6 +44,11 @@ inline constexpr Choice<Stem> kChoices<Stem>[] = {{"imagenet", Stem::imagenet}, 
 template <>
 inline constexpr Choice<BatchNorm> kChoices<BatchNorm>[] = {{"local", BatchNorm::local}};
 template <>
+inline constexpr Choice<MemoryFormat> kChoices<MemoryFormat>[] = {
+    {"auto", MemoryFormat::automatic},
+    {"contiguous", MemoryFormat::contiguous},
+    {"channels_last", MemoryFormat::channels_last}};
+template <>
 inline constexpr Choice<OnNonfinite> kChoices<OnNonfinite>[] = {{"stop", OnNonfinite::stop},
                                                                 {"skip", OnNonfinite::skip}};
 template <>

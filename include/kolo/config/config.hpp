@@ -16,6 +16,7 @@ enum class Progress { automatic, bar, plain, none };
 enum class DataFormat { synthetic, idx, cifar10, cifar100, hdf5 };
 enum class Stem { imagenet, cifar };
 enum class BatchNorm { local };
+enum class MemoryFormat { automatic, contiguous, channels_last };
 enum class OnNonfinite { stop, skip };
 enum class OptimizerName { sgd, adam, adamw };
 enum class NoDecay { none, bias_and_norm };
@@ -61,6 +62,8 @@ struct ModelSection {
   std::string name = "cnn";
   Stem stem = Stem::imagenet;
   BatchNorm batch_norm = BatchNorm::local;
+  MemoryFormat memory_format =
+      MemoryFormat::automatic;                    ///< of images and convolution weights; not of checkpoints
   std::vector<std::int64_t> hidden = {512, 256};  ///< mlp: widths of the hidden layers
   double dropout = 0;                             ///< mlp and cnn: before the last layer
 

@@ -20,8 +20,17 @@ class Network : public torch::nn::Module {
   /// classes.
   virtual at::Tensor forward(at::Tensor images) = 0;
 
+  /// Lays the weights of convolutions out as `format`; to be called before anything views the parameters.
+  /// Values and logical shapes stay as they are; without convolutions nothing changes.
+  void set_memory_format(at::MemoryFormat format);
+  /// What images should be converted to for the fastest forward pass.
+  at::MemoryFormat memory_format() const { return memory_format_; }
+
   /// The batch-norm layers in registration order; owned by the network.
   std::vector<BatchNorm2d*> batch_norms() const;
+
+ private:
+  at::MemoryFormat memory_format_ = at::MemoryFormat::Contiguous;
 };
 
 }  // namespace kolo::model

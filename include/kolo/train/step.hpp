@@ -76,9 +76,9 @@ class TrainStep {
 
 /// The images of a batch as a tensor that views the batch's memory, and its labels.
 struct BatchTensors {
-  at::Tensor images;  ///< N, C, H, W
+  at::Tensor images;  ///< N, C, H, W; in another memory format than the batch's it is a copy
   at::Tensor labels;  ///< N, int64
 };
-BatchTensors to_tensors(data::Batch& batch);
+BatchTensors to_tensors(data::Batch& batch, at::MemoryFormat format);
 
 }  // namespace kolo::train
