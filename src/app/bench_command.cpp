@@ -1,4 +1,9 @@
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 
 #include "kolo/app/bench_train.hpp"
 #include "kolo/app/commands.hpp"
@@ -29,9 +34,20 @@ void print(const BenchTrainResult& result) {
                         result.samples_per_s, result.together.step / result.alone.step));
 }
 
+// Before minutes of measuring.
+void require_writable(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::absolute(path).parent_path();
+  if (access(parent.c_str(), W_OK) == 0) return;
+  throw ConfigError(
+      fmt::format("--json {}: cannot write to {}: {}", path, parent.string(), std::strerror(errno)));
+}
+
 }  // namespace
 
 ExitCode bench_command(RunContext& run) {
+  comm::agree(run.world(), [&] {
+    if (run.is_root() && !run.command_line.json.empty()) require_writable(run.command_line.json);
+  });
   const BenchTrainResult result = measure_training(run);
   comm::agree(run.world(), [&] {
     if (!run.is_root()) return;

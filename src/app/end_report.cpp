@@ -68,7 +68,7 @@ void write_summary(const RunContext& run, const train::Outcome& outcome, std::in
     summary.test_top1 = outcome.test->top1_fraction();
     summary.test_loss = outcome.test->mean_loss();
   }
-  summary.samples_per_s = outcome.samples_per_s;
+  if (outcome.samples_per_s > 0) summary.samples_per_s = outcome.samples_per_s;
   summary.parameters = parameters;
   run.directory->write_summary(summary);
 }
@@ -79,7 +79,7 @@ ExitCode exit_code_of(const train::Outcome& outcome) {
   return outcome.reason == train::EndReason::stopped ? ExitCode::resumable : ExitCode::finished;
 }
 
-void report_end(const RunContext& run, const train::Outcome& outcome, std::int64_t parameters) {
+void report_end(RunContext& run, const train::Outcome& outcome, std::int64_t parameters) {
   const train::RunState& state = outcome.state;
   const std::string directory = run.directory->path().string();
   util::log("end: " + reason_text(outcome, run.loaded.config) + " in " +
@@ -97,6 +97,7 @@ void report_end(const RunContext& run, const train::Outcome& outcome, std::int64
   util::log(fmt::format("  results    {}: metrics.csv, metrics.jsonl, metrics.h5, summary.json, checkpoints/",
                         directory));
   if (outcome.reason == train::EndReason::stopped) util::log("  resume     " + resume_command(run));
+  if (outcome.reason == train::EndReason::stopped) run.directory->remove_stop_file();  // it has done its work
   write_summary(run, outcome, parameters);
 }
 

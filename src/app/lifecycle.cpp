@@ -33,10 +33,13 @@ void require_something_to_do(const config::CommandLine& line, const std::string&
 }  // namespace
 
 void read_command_line(RunContext& run, int argc, char** argv) {
+  install_signal_handlers();  // first of all: a signal during start must not kill the run
   if (argc > 0) run.program = argv[0];
   run.launch = comm::read_launch_environment();
   try {
     run.command_line = config::parse_command_line(argc, argv);
+    // Only training looks at the flags; anything else ends as usual.
+    if (run.command_line.command != config::Command::train) restore_signal_handlers();
   } catch (...) {
     run.command_line_error = std::current_exception();
   }
@@ -57,10 +60,10 @@ bool answer_without_mpi(const RunContext& run) {
 }
 
 void join_world(RunContext& run, int* argc, char*** argv) {
-  install_signal_handlers();  // early: a signal during start must not kill the run
   run.mpi.emplace(comm::MpiSession::start(argc, argv));
   comm::require_joined_world(run.launch, run.world().size());
   util::enable_log(run.is_root());
+  run.mpi->share_error_line();
   comm::agree(run.world(), [&] {
     if (run.command_line_error) std::rethrow_exception(run.command_line_error);
   });

@@ -33,20 +33,18 @@ bool is_terminal(const std::string& descriptor_link) {
   return !error && (target.starts_with("/dev/pts/") || target.starts_with("/dev/tty"));
 }
 
-bool started_by_launcher() {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr;
-}
-
 std::string percent(double fraction) {
   return std::isnan(fraction) ? "-" : fmt::format("{:.2f} %", 100 * fraction);
 }
 
+std::string loss_text(double loss) { return std::isnan(loss) ? "-" : fmt::format("{:.4f}", loss); }
+
 }  // namespace
 
-config::Progress choose_progress(config::Progress asked) {
+config::Progress choose_progress(config::Progress asked, const comm::LaunchEnvironment& launch) {
   if (asked != config::Progress::automatic) return asked;
   bool terminal = isatty(STDOUT_FILENO) != 0;
-  if (started_by_launcher()) {
+  if (launch.tasks) {
     const std::string parent = fmt::format("/proc/{}", getppid());
     terminal = parent_is_mpi_launcher(parent) && is_terminal(parent + "/fd/1");
   }
@@ -66,16 +64,16 @@ ProgressPrinter::ProgressPrinter(const config::Config& config, const train::Geom
 ProgressPrinter::~ProgressPrinter() { clear_bar(); }
 
 std::string ProgressPrinter::line(const train::RunState& state, double lr) const {
-  const double rate = static_cast<double>(steps_here_) / since_first_step_.seconds();
+  // Steps a second of this epoch's training: evaluation and checkpoints are not steps.
+  const double rate = static_cast<double>(state.step_in_epoch) / state.train_seconds;
   const double left = static_cast<double>(total_steps_ - state.step) / rate;
-  return fmt::format("epoch {}/{}  step {}/{}  loss {:.4f}  top1 {}  lr {:.3g}  {:.0f} samples/s  {} left",
-                     state.epoch + 1, epochs_, state.step_in_epoch, steps_per_epoch_, state.sums.mean_loss(),
-                     percent(state.sums.top1_fraction()), lr, rate * static_cast<double>(global_batch_),
-                     util::format_duration(left));
+  return fmt::format("epoch {}/{}  step {}/{}  loss {}  top1 {}  lr {:.3g}  {:.0f} samples/s  {} left",
+                     state.epoch + 1, epochs_, state.step_in_epoch, steps_per_epoch_,
+                     loss_text(state.sums.mean_loss()), percent(state.sums.top1_fraction()), lr,
+                     rate * static_cast<double>(global_batch_), util::format_duration(left));
 }
 
 void ProgressPrinter::step_done(const train::RunState& state, double lr) {
-  ++steps_here_;
   if (style_ == config::Progress::none || since_line_.seconds() < seconds_between_) return;
   since_line_.lap();
   if (style_ == config::Progress::plain) {
@@ -96,11 +94,11 @@ void ProgressPrinter::epoch_done(const std::vector<double>& row, bool is_best) {
   const auto value = [&](std::string_view name) {
     return row[static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin())];
   };
-  std::string text = fmt::format("epoch {}/{}  train loss {:.4f} top1 {}", value("epoch"), epochs_,
-                                 value("train_loss"), percent(value("train_top1")));
+  std::string text = fmt::format("epoch {}/{}  train loss {} top1 {}", value("epoch"), epochs_,
+                                 loss_text(value("train_loss")), percent(value("train_top1")));
   if (has_validation_) {
-    text += fmt::format("  validation loss {:.4f} top1 {}{}", value("val_loss"), percent(value("val_top1")),
-                        is_best ? " (best)" : "");
+    text += fmt::format("  validation loss {} top1 {}{}", loss_text(value("val_loss")),
+                        percent(value("val_top1")), is_best ? " (best)" : "");
   }
   text +=
       fmt::format("  {}  {:.0f} samples/s", util::format_duration(value("seconds")), value("samples_per_s"));

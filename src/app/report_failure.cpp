@@ -79,6 +79,7 @@ void wait_for_lower_ranks(const RunContext& run) {
   wait_for_lower_ranks(run);
   if (run.mpi->claim_error_line()) {
     print(failure);
+    note_in_summary(run, failure);
     run.mpi->abort(failure.code);
   }
   // Another rank of this node reports and aborts; should it not get there, this one does.
@@ -94,13 +95,14 @@ int report_failure(RunContext& run, const std::exception_ptr& error) noexcept {
     failure = describe(run, error);
     if (!run.mpi) {
       print(failure);
+      comm::abort_if_started(failure.code);
       return static_cast<int>(failure.code);
     }
     if (run.world().size() > 1 && !failure.agreed) abort_job(run, failure);
     // Singletons that should have been one job all fail alike: only the first speaks.
     const bool speaks = run.world().size() > 1 ? run.is_root() : run.launch.rank.value_or(0) == 0;
     if (speaks) print(failure);
-    if (speaks) note_in_summary(run, failure);
+    note_in_summary(run, failure);
     run.close();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "  while ending the run: %s\n", e.what());

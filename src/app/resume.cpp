@@ -53,6 +53,15 @@ void require_same_deck(const std::string& stored_deck, const config::Config& now
   }
 }
 
+void require_not_past(const config::TrainSection& section, const train::RunState& state) {
+  const auto refuse = [](std::string_view key, std::int64_t asked, std::int64_t done) {
+    throw ConfigError(fmt::format("{} = {}: the run to resume has already done {}", key, asked, done));
+  };
+  if (section.epochs < state.epoch) refuse("train.epochs", section.epochs, state.epoch);
+  if (section.max_steps > 0 && section.max_steps < state.step)
+    refuse("train.max_steps", section.max_steps, state.step);
+}
+
 void adopt_global_batch(config::Config& config, std::int64_t global_batch, std::int64_t batch_per_rank,
                         bool same_world_size) {
   config.train.global_batch = global_batch;
@@ -62,18 +71,19 @@ void adopt_global_batch(config::Config& config, std::int64_t global_batch, std::
   config.train.accumulate = 1;
 }
 
-std::vector<std::string> inexact_because(const io::Checkpoint& checkpoint, std::int64_t world_size,
-                                         std::int64_t threads, const std::string& cpu,
-                                         const std::string& build) {
-  const train::RunIdentity stored = train::load_identity(checkpoint.progress);
+std::vector<std::string> inexact_because(const train::RunIdentity& stored, const train::RunIdentity& now) {
   std::vector<std::string> reasons;
-  const auto compare = [&reasons](std::string_view what, const auto& before, const auto& now) {
-    if (before != now) reasons.push_back(fmt::format("{} was {}, now {}", what, before, now));
+  const auto compare = [&reasons](std::string_view what, const auto& before, const auto& present) {
+    if (before != present) reasons.push_back(fmt::format("{} was {}, now {}", what, before, present));
   };
-  compare("the number of ranks", stored.world_size, world_size);
-  compare("the number of threads a rank", stored.threads, threads);
-  compare("the processor", stored.cpu, cpu);
-  compare("the build", stored.build, build);
+  compare("the number of ranks", stored.world_size, now.world_size);
+  compare("the number of threads a rank", stored.threads, now.threads);
+  compare("batch_per_rank", stored.batch_per_rank, now.batch_per_rank);
+  compare("accumulate", stored.accumulate, now.accumulate);
+  compare("the length of the training in steps", stored.total_steps, now.total_steps);
+  compare("the strategy", stored.strategy, now.strategy);
+  compare("the processor", stored.cpu, now.cpu);
+  compare("the build", stored.build, now.build);
   return reasons;
 }
 

@@ -17,6 +17,8 @@ void RunKeeper::save(const io::Checkpoint& checkpoint, std::int64_t step, bool i
 
 void RunKeeper::add_row(const std::vector<double>& row) { metrics_.append(row); }
 
+void RunKeeper::mark_best(std::int64_t step) { directory_.update_best(directory_.checkpoint_path(step)); }
+
 io::Checkpoint RunKeeper::load_best(std::int64_t step) {
   return io::read_checkpoint(directory_.checkpoint_path(step));
 }

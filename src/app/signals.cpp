@@ -38,6 +38,11 @@ void install_signal_handlers() {
     sigaction(number, &action, nullptr);
 }
 
+void restore_signal_handlers() {
+  for (const auto& [number, cause] : kSignals)
+    std::signal(number, SIG_DFL);
+}
+
 train::StopFlags received_signals() {
   train::StopFlags flags;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {

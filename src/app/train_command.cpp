@@ -29,7 +29,38 @@ std::filesystem::path choose_run_directory(const RunContext& run) {
   std::tm local = {};
   localtime_r(&now, &local);
   const std::string name = run.deck_name.empty() ? "run" : run.deck_name;
-  return fmt::format("runs/{}-{:%Y%m%d-%H%M%S}", name, local);
+  const std::string base = fmt::format("runs/{}-{:%Y%m%d-%H%M%S}", name, local);
+  std::string unused = base;
+  for (int i = 2; std::filesystem::exists(unused); ++i)
+    unused = fmt::format("{}-{}", base, i);
+  return unused;
+}
+
+// Whether there is certainly nothing to resume.
+bool starts_fresh(const RunContext& run) {
+  std::int64_t fresh = 1;
+  if (run.is_root() && run.command_line.resume != config::Resume::off) {
+    fresh = std::filesystem::exists(std::filesystem::path(run.command_line.run_dir) / "checkpoints") ? 0 : 1;
+  }
+  return run.world().broadcast(fresh, 0) != 0;
+}
+
+// best.h5 points at what the checkpoint calls the best, which a later start may have changed; a best
+// checkpoint that is gone is chosen anew.
+void settle_best(io::RunDirectory& directory, io::Checkpoint& checkpoint) {
+  train::RunState state = train::load_state(checkpoint.progress);
+  if (state.best_step == 0) return;
+  const std::filesystem::path path = directory.checkpoint_path(state.best_step);
+  if (std::filesystem::exists(path)) {
+    directory.update_best(path);
+    return;
+  }
+  util::log_warning(
+      fmt::format("the best checkpoint so far, {}, is gone: the best is chosen anew", path.string()));
+  state.best_epoch = 0;
+  state.best_step = 0;
+  state.best_val_top1 = -1;
+  train::store(state, train::load_identity(checkpoint.progress), checkpoint.progress);
 }
 
 // Rank 0 opens the run directory and, when the run goes on, reads the checkpoint it goes on from.
@@ -37,11 +68,16 @@ std::optional<io::Checkpoint> open_run_directory(RunContext& run) {
   return comm::agree(run.world(), [&]() -> std::optional<io::Checkpoint> {
     if (!run.is_root()) return std::nullopt;
     run.directory.emplace(choose_run_directory(run), run.command_line.resume);
+    if (run.directory->stop_requested()) {
+      util::log("removing a STOP file from before this start");
+      run.directory->remove_stop_file();
+    }
     if (run.directory->start() == io::Start::fresh) return std::nullopt;
     io::NewestCheckpoint newest = run.directory->read_newest();
     for (const std::string& message : newest.damaged)
       util::log_warning(message);
     util::log(fmt::format("resuming from {}", newest.path.string()));
+    settle_best(*run.directory, newest.checkpoint);
     return std::move(newest.checkpoint);
   });
 }
@@ -64,7 +100,9 @@ void adopt_stored_run(RunContext& run, const std::optional<io::Checkpoint>& chec
           global_batch));
     }
     adopt_global_batch(run.config(), global_batch, batch_per_rank, world_size == run.world().size());
-    if (checkpoint) require_same_deck(checkpoint->config, run.config());
+    if (!checkpoint) return;
+    require_same_deck(checkpoint->config, run.config());
+    require_not_past(run.config().train, train::load_state(checkpoint->progress));
   });
 }
 
@@ -77,6 +115,7 @@ train::RunIdentity identify(RunContext& run, const train::Geometry& geometry) {
   identity.world_size = run.world().size();
   identity.threads = run.binding.threads;
   identity.samples = geometry.samples_per_epoch();
+  identity.total_steps = train::total_steps(run.config().train, geometry.steps_per_epoch());
   identity.data_digest = util::to_hex(run.data->train.fingerprint());
   identity.strategy = run.replica->exchange().name();
   identity.cpu = processor_name();
@@ -84,25 +123,24 @@ train::RunIdentity identify(RunContext& run, const train::Geometry& geometry) {
   return identity;
 }
 
-void explain_resume(const RunContext& run, const io::Checkpoint& checkpoint,
-                    const train::RunIdentity& identity) {
+void explain_resume(const io::Checkpoint& checkpoint, const train::RunIdentity& identity) {
   const train::RunIdentity stored = train::load_identity(checkpoint.progress);
   if (stored.samples != identity.samples || stored.data_digest != identity.data_digest) {
     throw CheckpointError(
         "the training data are not those the run was started with",
         "data.path must hold the same files, data.val_fraction and run.seed must be the same");
   }
-  const auto reasons =
-      inexact_because(checkpoint, run.world().size(), run.binding.threads, identity.cpu, identity.build);
+  const auto reasons = inexact_because(stored, identity);
   if (reasons.empty()) {
-    util::log("  the resumed run is bit-exact: same ranks, threads, processor and build");
+    util::log("  the resumed run is bit-exact: same ranks, threads, strategy, processor and build");
     return;
   }
   for (const std::string& reason : reasons)
     util::log("  not bit-exact: " + reason);
+  const bool same_length = stored.total_steps == identity.total_steps;
   util::log(
-      "  still exact: every sample of the epoch once, the samples of each step, learning rates, "
-      "augmentation");
+      fmt::format("  still exact: every sample of the epoch once, the samples of each step, augmentation{}",
+                  same_length ? ", learning rates" : ""));
 }
 
 train::StopPoll make_poll(const RunContext& run) {
@@ -124,6 +162,14 @@ train::StopPoll make_poll(const RunContext& run) {
   };
 }
 
+// With both batch sizes the passes follow from them on any number of ranks; stored ones would fit this number
+// only.
+std::string deck_to_store(config::Config config, std::int64_t global_batch) {
+  config.train.global_batch = global_batch;
+  if (config.train.batch_per_rank != 0) config.train.accumulate = 1;
+  return config::effective_deck(config);
+}
+
 // What only rank 0 has: the files and the screen.
 struct Front {
   std::unique_ptr<ProgressPrinter> progress;
@@ -134,11 +180,13 @@ Front open_front(RunContext& run, const train::Geometry& geometry, const std::st
                  const std::optional<io::Checkpoint>& checkpoint) {
   const io::MetricTable table =
       checkpoint ? checkpoint->metrics : io::MetricTable{train::metric_columns(), {}};
+  std::filesystem::remove(
+      run.directory->summary_path());  // of an earlier start: this one ends in its own way
   io::write_atomically(run.directory->config_path(), config_text);
   Front front;
   front.keeper = std::make_unique<RunKeeper>(*run.directory, run.loaded.config.checkpoint.keep, table);
-  front.progress = std::make_unique<ProgressPrinter>(run.loaded.config, geometry,
-                                                     choose_progress(run.loaded.config.run.progress));
+  front.progress = std::make_unique<ProgressPrinter>(
+      run.loaded.config, geometry, choose_progress(run.loaded.config.run.progress, run.launch));
   return front;
 }
 
@@ -147,8 +195,7 @@ void log_plan(RunContext& run, const std::vector<std::string>& plan,
   util::open_log_file(run.directory->log_path());
   for (const std::string& line : plan)
     util::log(line);
-  if (checkpoint) explain_resume(run, *checkpoint, identity);
-  run.directory->remove_stop_file();
+  if (checkpoint) explain_resume(*checkpoint, identity);
   util::log(fmt::format("training into {}", run.directory->path().string()));
 }
 
@@ -158,22 +205,21 @@ ExitCode train_command(RunContext& run) {
   const comm::Communicator& world = run.world();
   comm::require_same(world, handshake_items(run));
   std::shared_ptr<model::Network> network = open_data_and_network(run);
-  if (run.command_line.resume == config::Resume::off)
-    plan_geometry(run, *network);  // before anything is created
+  if (starts_fresh(run)) plan_geometry(run, *network);  // before anything is created
   const std::optional<io::Checkpoint> checkpoint = open_run_directory(run);
   adopt_stored_run(run, checkpoint);
   const train::Geometry geometry = plan_geometry(run, *network);
   const fusion::StrategyChoice choice = train::choose_strategy(*network, run.config(), world);
-  const auto plan =
-      run.is_root() ? describe_plan(run, *network, geometry, choice) : std::vector<std::string>{};
+  const std::vector<std::string> plan = comm::agree(world, [&] {
+    return run.is_root() ? describe_plan(run, *network, geometry, choice) : std::vector<std::string>{};
+  });
   run.replica = std::make_unique<train::Replica>(std::move(network), run.config(), choice.strategy, world);
 
   train::TrainerOptions options;
   options.identity = identify(run, geometry);
   options.stop_after_epochs = run.command_line.stop_after_epochs;
   options.poll = make_poll(run);
-  run.config().train.global_batch = geometry.global_batch();
-  options.config_text = config::effective_deck(run.config());
+  options.config_text = deck_to_store(run.config(), geometry.global_batch());
   const Front front = comm::agree(world, [&] {
     if (!run.is_root()) return Front{};
     log_plan(run, plan, checkpoint, options.identity);

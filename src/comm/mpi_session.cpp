@@ -6,6 +6,9 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "kolo/comm/agree.hpp"
+#include "kolo/comm/shared_buffer.hpp"
+
 namespace kolo::comm {
 namespace {
 
@@ -30,7 +33,14 @@ MpiSession MpiSession::start(int* argc, char*** argv) {
 }
 
 MpiSession::MpiSession(Communicator world, Communicator node, int thread_level)
-    : world_(std::move(world)), node_(std::move(node)), thread_level_(thread_level), host_(host_name()) {
+    : world_(std::move(world)), node_(std::move(node)), thread_level_(thread_level), host_(host_name()) {}
+
+void MpiSession::share_error_line() {
+  agree(world_, [] {
+    if (const auto lack = SharedBuffer::lacks_room_for(sizeof(int))) {
+      throw CommError(*lack, SharedBuffer::kRoomHint);
+    }
+  });
   void* base = nullptr;
   const MPI_Aint size = node_.rank() == 0 ? sizeof(int) : 0;
   KOLO_MPI(MPI_Win_allocate_shared(size, sizeof(int), MPI_INFO_NULL, node_.handle(), &base, &error_turn_));
@@ -49,7 +59,7 @@ bool MpiSession::claim_error_line() const {
 
 void MpiSession::finalize() {
   error_claimed_ = nullptr;
-  KOLO_MPI(MPI_Win_free(&error_turn_));
+  if (error_turn_ != MPI_WIN_NULL) KOLO_MPI(MPI_Win_free(&error_turn_));
   node_.close();
   world_.close();
   KOLO_MPI(MPI_Finalize());
@@ -58,6 +68,13 @@ void MpiSession::finalize() {
 void MpiSession::abort(ExitCode code) const {
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
+}
+
+void abort_if_started(ExitCode code) {
+  int started = 0, ended = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  if (started != 0 && ended == 0) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
 }
 
 std::string thread_level_name(int level) {

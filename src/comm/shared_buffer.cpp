@@ -22,9 +22,7 @@ constexpr double kReserve = 4.0 * 1024 * 1024;
 void require_room(std::size_t bytes) {
   const std::optional<std::string> lack = SharedBuffer::lacks_room_for(bytes);
   if (!lack) return;
-  throw CommError(
-      *lack,
-      "enlarge it (mount -o remount,size=...; --shm-size in containers) or remove what dead runs left there");
+  throw CommError(*lack, SharedBuffer::kRoomHint);
 }
 
 std::byte* aligned(std::byte* pointer) {

@@ -115,8 +115,9 @@ po::options_description run_options(CommandLine& line) {
       ("resume", text_value("off|auto|required", take_resume),
        "go on from the newest checkpoint: never (default), if there is one, or else stop")  //
       ("stop-after-epochs", text_value("N", take_epochs),
-       "stop, resumable, after N epochs; schedules are not touched")  //
-      ("max-time", text_value("HH:MM:SS", take_time), "stop, resumable, before this much time has passed");
+       "stop, resumable, after N epochs of this start; schedules are not touched")  //
+      ("max-time", text_value("HH:MM:SS", take_time),
+       "stop, resumable, at the first step boundary after this much time");
   return options;
 }
 

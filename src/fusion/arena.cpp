@@ -37,7 +37,7 @@ std::vector<ParameterInfo> describe_parameters(const std::vector<NamedParameter>
     if (!tensor.is_non_overlapping_and_dense()) {
       throw std::invalid_argument(fmt::format("parameter {} is not dense in memory", name));
     }
-    infos.push_back({name, tensor.sizes().vec(), tensor.numel()});
+    infos.push_back({name, tensor.sizes().vec(), tensor.numel(), tensor.strides().vec()});
   }
   return infos;
 }

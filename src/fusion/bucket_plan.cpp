@@ -29,8 +29,9 @@ std::int64_t BucketPlan::parameter_count() const {
 std::vector<std::string> BucketPlan::describe() const {
   std::vector<std::string> lines;
   for (const Slot& slot : slots) {
-    lines.push_back(fmt::format("parameter {} of shape [{}] at {}", slot.parameter.name,
-                                fmt::join(slot.parameter.shape, ", "), slot.begin));
+    lines.push_back(fmt::format("parameter {} of shape [{}], strides [{}] at {}", slot.parameter.name,
+                                fmt::join(slot.parameter.shape, ", "),
+                                fmt::join(slot.parameter.strides, ", "), slot.begin));
   }
   for (const Bucket& bucket : buckets)
     lines.push_back(fmt::format("bucket {}-{}", bucket.begin, bucket.end));

@@ -13,6 +13,7 @@
 #include <limits>
 #include <utility>
 
+#include "kolo/comm/agree.hpp"
 #include "kolo/util/array_kernels.hpp"
 #include "kolo/util/digest.hpp"
 #include "kolo/util/time.hpp"
@@ -33,14 +34,17 @@ std::int64_t slice_bound(std::int64_t size, int parts, int part) {
 }  // namespace
 
 SharedExchange::SharedExchange(const BucketPlan& plan, DType type, std::size_t states,
-                               const comm::Communicator& world)
+                               const comm::Communicator& world, comm::Communicator group)
     : plan_(plan),
       type_(type),
       world_(world),
-      node_(world.split_by_node()),
+      node_(std::move(group)),
       peers_(world.split(node_.rank())),
       array_bytes_(static_cast<std::size_t>(plan.size) * size_of(type)),
-      window_(comm::SharedBuffer::allocate(node_, shared_window_bytes(plan, type, states, node_.size()))) {
+      // Agreed over the world: a node that cannot must not leave the others waiting.
+      window_(comm::agree(world, [&] {
+        return comm::SharedBuffer::allocate(node_, shared_window_bytes(plan, type, states, node_.size()));
+      })) {
   std::byte* next = window_.bytes().data();
   const auto take = [&] { return std::exchange(next, next + array_bytes_); };
   memory_.parameters = take();

@@ -10,8 +10,10 @@ namespace kolo::fusion {
 
 class SharedExchange final : public Exchange {
  public:
-  /// Every node must have the same number of ranks, and shared memory must have room: see choose_strategy.
-  SharedExchange(const BucketPlan& plan, DType type, std::size_t states, const comm::Communicator& world);
+  /// `group`: the ranks that share the window, all on one node; closed with the exchange.  All groups must have the same
+  /// number of ranks, and shared memory must have room: see choose_strategy.
+  SharedExchange(const BucketPlan& plan, DType type, std::size_t states, const comm::Communicator& world,
+                 comm::Communicator group);
 
   std::string_view name() const override { return "shared"; }
   const ArenaMemory& memory() const override { return memory_; }
@@ -32,7 +34,6 @@ class SharedExchange final : public Exchange {
   double sum_slice();
   template <class T>
   void update_from_contributions(const StepActions& actions, double scale) const;
-  double sum_slice_over_nodes();
   bool crosses_nodes() const { return peers_.size() > 1; }
 
   const BucketPlan& plan_;

@@ -3,11 +3,14 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 
 #include "kolo/comm/agree.hpp"
 #include "kolo/comm/handshake.hpp"
+#include "kolo/train/diverged_hint.hpp"
 #include "kolo/train/tensor_bytes.hpp"
+#include "kolo/util/array_kernels.hpp"
 #include "kolo/util/digest.hpp"
 #include "kolo/util/strings.hpp"
 
@@ -69,7 +72,8 @@ Replica::Replica(std::shared_ptr<model::Network> network, const config::Config& 
   plan_ = std::make_unique<fusion::BucketPlan>(plan_for(*network_, config.comm));
   comm::require_same(world, plan_->describe());
   optimizer_ = make_arena_optimizer(config.optimizer, *plan_, type_);
-  exchange_ = fusion::make_exchange(strategy, *plan_, type_, optimizer_->state_names().size(), world);
+  exchange_ = fusion::make_exchange(strategy, *plan_, type_, optimizer_->state_names().size(), world,
+                                    world.split_by_node());
   arena_ = std::make_unique<fusion::Arena>(
       *plan_, parameters, exchange_->memory().parameters,
       exchange_->writes_parameters() ? fusion::Arena::Initial::write : fusion::Arena::Initial::adopt);
@@ -149,6 +153,22 @@ void Replica::require_equal(const comm::Communicator& world) const {
         fmt::format("the model of rank {} differs from rank 0's, expected the same bits on all ranks",
                     util::join(different, ", ")),
         "memory errors, or nodes whose MPI sums differently; resume from the last checkpoint");
+  });
+}
+
+void Replica::require_finite(std::int64_t step) const {
+  comm::agree(world_, [&] {
+    for (const fusion::Slot& slot : plan_->slots) {
+      const std::byte* first =
+          exchange_->memory().parameters + static_cast<std::size_t>(slot.begin) * plan_->element_size;
+      const double squares =
+          type_ == DType::f64
+              ? util::sum_of_squares(reinterpret_cast<const double*>(first), slot.parameter.count)
+              : util::sum_of_squares(reinterpret_cast<const float*>(first), slot.parameter.count);
+      if (std::isfinite(squares)) continue;
+      throw DivergedError(fmt::format("after step {}: {} is not finite", step, slot.parameter.name),
+                          kDivergedHint);
+    }
   });
 }
 

@@ -46,6 +46,7 @@ void visit_identity(Identity& identity, Visit&& visit) {
   visit("world_size", identity.world_size);
   visit("threads", identity.threads);
   visit("samples", identity.samples);
+  visit("total_steps", identity.total_steps);
   visit("data_digest", identity.data_digest);
   visit("strategy", identity.strategy);
   visit("cpu", identity.cpu);

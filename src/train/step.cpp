@@ -11,6 +11,7 @@
 
 #include "kolo/comm/agree.hpp"
 #include "kolo/optim/clip.hpp"
+#include "kolo/train/diverged_hint.hpp"
 #include "kolo/util/time.hpp"
 
 namespace kolo::train {
@@ -75,7 +76,8 @@ StepResult TrainStep::run(const BatchSource& source, const StepRequest& request)
   if (!error && (!replica_.hooks().finite() || !loss_finite_)) control_.set_nonfinite();
   finish(request);
   if (control_.failed()) comm::throw_together(world_, error);
-  if (control_.nonfinite() && section_.on_nonfinite == config::OnNonfinite::stop) throw_if_diverged(request);
+  const bool nonfinite = control_.nonfinite() || !norm_finite_;
+  if (nonfinite && section_.on_nonfinite == config::OnNonfinite::stop) throw_if_diverged(request);
   if (applied_) apply_moments();
 
   result.sums = control_.sums();
@@ -125,10 +127,13 @@ void TrainStep::finish(const StepRequest& request) {
     moments = moments.subspan(1 + 2 * static_cast<std::size_t>(layer->channels()));
   }
   applied_ = false;
+  norm_finite_ = true;
   fusion::StepActions actions;
   actions.needs_norm = section_.clip_norm > 0;
   actions.decide = [&](std::span<const double>, double square_norm) -> std::optional<double> {
     if (control_.failed() || control_.nonfinite()) return std::nullopt;
+    norm_finite_ = section_.clip_norm == 0 || std::isfinite(square_norm);
+    if (!norm_finite_) return std::nullopt;
     applied_ = true;
     return section_.clip_norm > 0 ? optim::clip_scale(std::sqrt(square_norm), section_.clip_norm) : 1.0;
   };
@@ -150,14 +155,14 @@ void TrainStep::apply_moments() {
 
 void TrainStep::throw_if_diverged(const StepRequest& request) {
   comm::agree(world_, [&] {
-    if (replica_.hooks().finite() && loss_finite_) return;
-    const std::string what =
-        loss_finite_ ? "the gradient of " + replica_.hooks().first_nonfinite() : "the loss";
+    std::string what;
+    if (!replica_.hooks().finite()) what = "the gradient of " + replica_.hooks().first_nonfinite();
+    if (!loss_finite_) what = "the loss";
+    if (!norm_finite_) what = "the norm of the summed gradient";
+    if (what.empty()) return;
     throw DivergedError(
         fmt::format("step {}: {} is not finite on rank {}", request.step + 1, what, world_.rank()),
-        "lower optimizer.lr, set train.clip_norm or a longer schedule.warmup_epochs; train.on_nonfinite = "
-        "skip leaves such "
-        "steps out");
+        kDivergedHint);
   });
 }
 

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "kolo/comm/agree.hpp"
 #include "kolo/data/philox.hpp"
+#include "kolo/train/diverged_hint.hpp"
 #include "kolo/train/evaluate.hpp"
 #include "kolo/train/loader_options.hpp"
 #include "kolo/util/time.hpp"
@@ -140,10 +142,18 @@ Trainer::EpochEnd Trainer::train_epoch(data::Loader& loader) {
 Trainer::EpochResult Trainer::evaluate_epoch() {
   const util::Stopwatch watch;
   replica_.require_equal(world_);
+  replica_.require_finite(state_.step);
+  comm::agree(world_, [&] {
+    if (state_.sums.samples > 0 || state_.skipped == 0) return;
+    throw DivergedError(
+        fmt::format("epoch {}: not one of {} steps had finite gradients", state_.epoch + 1, state_.skipped),
+        kDivergedHint);
+  });
   std::optional<Sums> val;
   if (data_.val) val = evaluate(replica_.network(), *data_.val, config_, world_);
   const double eval_seconds = watch.seconds();
   totals_.eval_seconds += eval_seconds;
+  if (val) require_finite_loss(*val, "validation");
   const bool is_best = note_result(val);
   return {make_row(val, eval_seconds), is_best};
 }
@@ -156,11 +166,14 @@ void Trainer::publish(const EpochResult& result) {
 }
 
 Outcome Trainer::finish_cut_epoch() {
+  // The checkpoint knows nothing of this evaluation: a run resumed with a larger train.max_steps goes on
+  // inside the epoch as if it had not been cut.
+  save(false);
   const EpochResult result = evaluate_epoch();
-  // The checkpoint keeps the position inside the epoch and not the row, so that a run resumed with a larger
-  // train.max_steps goes on with the samples that are left.
-  save(result.is_best);
   publish(result);
+  comm::agree(world_, [&] {
+    if (keeper_ != nullptr && result.is_best) keeper_->mark_best(state_.step);
+  });
   return finish(EndReason::max_steps, "");
 }
 
@@ -182,6 +195,14 @@ void Trainer::finish_epoch() {
                     (options_.stop_after_epochs && totals_.epochs_here >= *options_.stop_after_epochs);
   const std::int64_t every = config_.checkpoint.every_epochs;
   if (is_best || last || (every > 0 && state_.epoch % every == 0)) save(is_best);
+}
+
+void Trainer::require_finite_loss(const Sums& sums, std::string_view set) const {
+  comm::agree(world_, [&] {
+    if (std::isfinite(sums.loss)) return;
+    throw DivergedError(fmt::format("after step {}: the {} loss is not finite", state_.step, set),
+                        kDivergedHint);
+  });
 }
 
 bool Trainer::note_result(const std::optional<Sums>& val) {
@@ -207,7 +228,11 @@ bool Trainer::note_result(const std::optional<Sums>& val) {
 std::vector<double> Trainer::make_row(const std::optional<Sums>& val, double eval_seconds) const {
   const Sums& train = state_.sums;
   const StepTimes times = mean_over_ranks(state_.times);
-  const double train_seconds = state_.train_seconds;
+  std::array<double, 3> phases = {state_.train_seconds, eval_seconds, state_.checkpoint_seconds};
+  world_.all_reduce(phases, comm::Op::sum);
+  for (double& phase : phases)
+    phase /= world_.size();
+  const auto [train_seconds, mean_eval_seconds, checkpoint_seconds] = phases;
   return {static_cast<double>(state_.epoch + 1),
           static_cast<double>(state_.step),
           learning_rate(std::max<std::int64_t>(state_.step, 1) - 1),
@@ -220,14 +245,14 @@ std::vector<double> Trainer::make_row(const std::optional<Sums>& val, double eva
           train_seconds > 0
               ? static_cast<double>(geometry_.step(state_.step_in_epoch - 1).end) / train_seconds
               : kMissing,
-          train_seconds + eval_seconds + state_.checkpoint_seconds,
+          train_seconds + mean_eval_seconds + checkpoint_seconds,
           times.data,
           times.forward,
           times.backward,
           times.exchange,
           times.update,
-          eval_seconds,
-          state_.checkpoint_seconds,
+          mean_eval_seconds,
+          checkpoint_seconds,
           static_cast<double>(geometry_.global_batch()),
           static_cast<double>(world_.size()),
           static_cast<double>(replica_.plan().parameter_count()),
@@ -283,7 +308,9 @@ std::optional<Sums> Trainer::final_test() {
     });
     replica_.broadcast();
   }
-  return evaluate(replica_.network(), *data_.test, config_, world_);
+  const Sums test = evaluate(replica_.network(), *data_.test, config_, world_);
+  require_finite_loss(test, "test");
+  return test;
 }
 
 std::function<std::optional<data::BatchRequest>()> Trainer::requests() const {

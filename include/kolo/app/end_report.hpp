@@ -10,6 +10,6 @@ namespace kolo::app {
 ExitCode exit_code_of(const train::Outcome& outcome);
 /// The reason, the best metric and where it is, the time split, the rate, the files, the command that
 /// resumes; and summary.json.  Rank 0.
-void report_end(const RunContext& run, const train::Outcome& outcome, std::int64_t parameters);
+void report_end(RunContext& run, const train::Outcome& outcome, std::int64_t parameters);
 
 }  // namespace kolo::app

@@ -6,11 +6,11 @@
 
 namespace kolo::app {
 
-/// Reads the command line; an error in it is kept for join_world.
+/// Installs the signal handlers and reads the command line; an error in it is kept for join_world.
 void read_command_line(RunContext& run, int argc, char** argv);
 /// Prints the answer to --help and --version, which need no MPI; true when that was all.
 bool answer_without_mpi(const RunContext& run);
-/// Installs the signal handlers, starts MPI, refuses singletons, and lets the ranks agree on the command
+/// Starts MPI, refuses singletons, and lets the ranks agree on the command
 /// line.  Collective.
 void join_world(RunContext& run, int* argc, char*** argv);
 /// Rank 0 reads the deck; every rank builds the same Config from it.  Collective.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "kolo/comm/launch.hpp"
 #include "kolo/config/config.hpp"
 #include "kolo/train/geometry.hpp"
 #include "kolo/train/trainer.hpp"
@@ -14,7 +15,7 @@ namespace kolo::app {
 /// run.progress with `automatic` decided.  Under mpirun, isatty(1) is true in every rank even when mpirun's
 /// output goes to a file; so a bar needs rank 0 on a terminal of its own, or a parent mpirun whose own output
 /// is a terminal.
-config::Progress choose_progress(config::Progress asked);
+config::Progress choose_progress(config::Progress asked, const comm::LaunchEnvironment& launch);
 
 class ProgressPrinter final : public train::Observer {
  public:
@@ -36,8 +37,6 @@ class ProgressPrinter final : public train::Observer {
   std::int64_t global_batch_;
   bool has_validation_;
   util::Stopwatch since_line_;
-  util::Stopwatch since_first_step_;
-  std::int64_t steps_here_ = 0;
   bool bar_shown_ = false;
 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kolo/config/load.hpp"
-#include "kolo/io/checkpoint.hpp"
+#include "kolo/train/run_state.hpp"
 
 namespace kolo::app {
 
@@ -13,13 +13,14 @@ namespace kolo::app {
 /// although it changes what the numbers mean, with both values.
 void require_same_deck(const std::string& stored_deck, const config::Config& now);
 
+/// Throws ConfigError when the deck asks for less than has been done.
+void require_not_past(const config::TrainSection& section, const train::RunState& state);
+
 /// The checkpoint's global batch replaces the one that batch_per_rank and the present rank count would give.
 void adopt_global_batch(config::Config& config, std::int64_t global_batch, std::int64_t batch_per_rank,
                         bool same_world_size);
 
 /// One line for each thing that keeps the resumed run from being bit-exact; empty when it will be.
-std::vector<std::string> inexact_because(const io::Checkpoint& checkpoint, std::int64_t world_size,
-                                         std::int64_t threads, const std::string& cpu,
-                                         const std::string& build);
+std::vector<std::string> inexact_because(const train::RunIdentity& stored, const train::RunIdentity& now);
 
 }  // namespace kolo::app

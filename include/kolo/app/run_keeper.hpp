@@ -15,6 +15,7 @@ class RunKeeper final : public train::Keeper {
 
   void save(const io::Checkpoint& checkpoint, std::int64_t step, bool is_best) override;
   void add_row(const std::vector<double>& row) override;
+  void mark_best(std::int64_t step) override;
   io::Checkpoint load_best(std::int64_t step) override;
 
  private:

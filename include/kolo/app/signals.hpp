@@ -7,6 +7,8 @@ namespace kolo::app {
 
 /// USR1, USR2, TERM and INT.  A second TERM or INT ends the process at once.
 void install_signal_handlers();
+/// Back to what ends a process.
+void restore_signal_handlers();
 /// The signals this process got so far.
 train::StopFlags received_signals();
 

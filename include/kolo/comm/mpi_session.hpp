@@ -27,6 +27,9 @@ class MpiSession {
   int thread_level() const { return thread_level_; }
   const std::string& host() const { return host_; }
 
+  /// Makes room in shared memory for claim_error_line; without it every caller may print.  Throws AgreedError
+  /// on all ranks when a node has no shared memory left.  Collective.
+  void share_error_line();
   /// True for exactly one caller of this node in the whole run: the one that may print the error line.
   bool claim_error_line() const;
 
@@ -44,6 +47,9 @@ class MpiSession {
   int thread_level_;
   std::string host_;
 };
+
+/// For errors before there is a session: when MPI is running, ends every rank of the job with `code`.
+void abort_if_started(ExitCode code);
 
 /// "single", "funneled", "serialized" or "multiple".
 std::string thread_level_name(int level);

@@ -26,6 +26,10 @@ class SharedBuffer {
   SharedBuffer& operator=(const SharedBuffer&) = delete;
   ~SharedBuffer() = default;
 
+  static constexpr const char* kRoomHint =
+      "enlarge /dev/shm (mount -o remount,size=...; --shm-size in containers) or remove what dead runs left "
+      "there";
+
   std::span<std::byte> bytes() const { return bytes_; }
   /// What keeps this node from allocating `bytes`, as a message; nothing when there is room.
   static std::optional<std::string> lacks_room_for(std::size_t bytes);

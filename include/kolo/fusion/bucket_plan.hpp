@@ -17,7 +17,8 @@ namespace kolo::fusion {
 struct ParameterInfo {
   std::string name;
   std::vector<std::int64_t> shape;
-  std::int64_t count = 0;  ///< elements
+  std::int64_t count = 0;                  ///< elements
+  std::vector<std::int64_t> strides = {};  ///< in memory; part of what ranks must share
 };
 
 struct Slot {

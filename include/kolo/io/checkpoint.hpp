@@ -6,9 +6,8 @@
 //     /buffers/<name>             running statistics and the like
 //     /optimizer/<state>/<name>   one tensor a parameter and state ("exp_avg", ...)
 //     /progress/<key>             scalars: int64, fp64 or text
-//     /metrics/<split>/<name>     1-D fp64, a value an epoch; split train, val or run ("train_loss" ->
-//     train/loss) /integrity/names, /xxh3     each data set above by path in the order written, and XXH3 of
-//     its bytes
+//     /metrics/<split>/<name>     1-D fp64, a value an epoch; split train, val or run
+//     /integrity/names, /xxh3     each data set above by path, in the order written, and XXH3 of its bytes
 //
 // The file is readable with h5dump, h5ls and h5py.  It is built in memory (hdf5_image.hpp), sealed by a user
 // block and replaced atomically (sealed_file.hpp).  Invariant: read_checkpoint returns exactly what

@@ -53,6 +53,9 @@ class Replica {
   /// Collective.
   void require_equal(const comm::Communicator& world) const;
 
+  /// Throws DivergedError (agreed) naming the first parameter with a value that is not finite.  Collective.
+  void require_finite(std::int64_t step) const;
+
   /// Collective; nothing else may be called afterwards, and no other owner of the network may be left.
   void close();
 

@@ -41,7 +41,8 @@ struct RunIdentity {
   std::int64_t batch_per_rank = 0;
   std::int64_t world_size = 0;
   std::int64_t threads = 0;
-  std::int64_t samples = 0;  ///< of the training set
+  std::int64_t samples = 0;      ///< of the training set
+  std::int64_t total_steps = 0;  ///< of the whole training: what a cosine schedule stretches over
   std::string data_digest;
   std::string strategy;
   std::string cpu;

@@ -71,6 +71,7 @@ class TrainStep {
   const comm::Communicator& world_;
   ControlMessage control_;
   bool loss_finite_ = true;
+  bool norm_finite_ = true;
   bool applied_ = false;
 };
 

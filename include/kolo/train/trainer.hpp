@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kolo/comm/communicator.hpp"
@@ -39,6 +40,8 @@ class Keeper {
   virtual ~Keeper() = default;
   virtual void save(const io::Checkpoint& checkpoint, std::int64_t step, bool is_best) = 0;
   virtual void add_row(const std::vector<double>& row) = 0;
+  /// The checkpoint saved at `step` turned out to be the best.
+  virtual void mark_best(std::int64_t step) = 0;
   virtual io::Checkpoint load_best(std::int64_t step) = 0;
 };
 
@@ -84,6 +87,7 @@ class Trainer {
   };
   EpochResult evaluate_epoch();
   void publish(const EpochResult& result);
+  void require_finite_loss(const Sums& sums, std::string_view set) const;
   void finish_epoch();
   Outcome finish_cut_epoch();
   std::vector<double> make_row(const std::optional<Sums>& val, double eval_seconds) const;

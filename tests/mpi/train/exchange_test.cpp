@@ -73,13 +73,16 @@ double value_at(std::int64_t index, int step, int rank) {
 template <class T>
 class Simulation {
  public:
-  Simulation(const Case& which, config::Strategy strategy, const comm::Communicator& world)
+  // `ranks_a_node`: how many ranks are taken for one node; 0: those that are.
+  Simulation(const Case& which, config::Strategy strategy, const comm::Communicator& world,
+             int ranks_a_node = 0)
       : case_(which),
         world_(world),
         plan_(fusion::plan_buckets(infos_, sizeof(T), {0.01, 0.2})),
         optimizer_(train::make_arena_optimizer(which.optimizer, plan_, dtype_of<T>())),
-        exchange_(
-            fusion::make_exchange(strategy, plan_, dtype_of<T>(), optimizer_->state_names().size(), world)) {
+        exchange_(fusion::make_exchange(
+            strategy, plan_, dtype_of<T>(), optimizer_->state_names().size(), world,
+            ranks_a_node == 0 ? world.split_by_node() : world.split(world.rank() / ranks_a_node))) {
     if (exchange_->writes_parameters()) {
       for_each_slot(
           [&](const fusion::Slot& slot, std::int64_t i) { weights()[slot.begin + i] = initial(slot, i); });
@@ -224,6 +227,20 @@ TEST_F(Exchanges, SharedEqualsPlainMpiAndTorchInFp32) {
   expect_oracle<float>(config::Strategy::shared, 3e-6);
 }
 
+TEST_F(Exchanges, SharedOverSeveralNodesEqualsPlainMpiAndTorch) {
+  if (world.size() == 3) GTEST_SKIP() << "three ranks make no nodes of equal size";
+  for (const int ranks_a_node : {1, 2}) {
+    if (world.size() % ranks_a_node != 0) continue;
+    for (const Case& which : cases()) {
+      Simulation<double> simulation(which, config::Strategy::shared, world, ranks_a_node);
+      simulation.run();
+      simulation.expect_near(simulation.oracle(), 1e-12);
+      const auto mine = static_cast<std::int64_t>(simulation.digest());
+      EXPECT_EQ(world.all_reduce(mine, comm::Op::min), world.all_reduce(mine, comm::Op::max)) << which.name;
+    }
+  }
+}
+
 TEST_F(Exchanges, SharedIsRepeatableBitForBit) {
   for (const Case& which : cases()) {
     Simulation<float> first(which, config::Strategy::shared, world);
@@ -248,7 +265,7 @@ TEST_F(Exchanges, ADecisionAgainstTheUpdateLeavesEverythingAsItIs) {
   const auto infos = parameters();
   const fusion::BucketPlan plan = fusion::plan_buckets(infos, 4, {});
   for (const auto strategy : {config::Strategy::shared, config::Strategy::allreduce}) {
-    const auto exchange = fusion::make_exchange(strategy, plan, DType::f32, 1, world);
+    const auto exchange = fusion::make_exchange(strategy, plan, DType::f32, 1, world, world.split_by_node());
     std::memset(exchange->memory().gradients, 1, static_cast<std::size_t>(plan.size) * 4);
     const std::uint64_t before = exchange->digest();
     for (const bool needs_norm : {false, true}) {

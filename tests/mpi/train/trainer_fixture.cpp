@@ -39,6 +39,7 @@ void Recorder::save(const io::Checkpoint& checkpoint, std::int64_t /*step*/, boo
   checkpoints.push_back(checkpoint);
 }
 void Recorder::add_row(const std::vector<double>& /*row*/) {}
+void Recorder::mark_best(std::int64_t /*step*/) {}
 io::Checkpoint Recorder::load_best(std::int64_t step) {
   for (const io::Checkpoint& checkpoint : checkpoints) {
     if (std::get<std::int64_t>(checkpoint.progress.at("step")) == step) return checkpoint;

@@ -22,6 +22,7 @@ struct Recorder final : train::Observer, train::Keeper {
   void epoch_done(const std::vector<double>& row, bool is_best) override;
   void save(const io::Checkpoint& checkpoint, std::int64_t step, bool is_best) override;
   void add_row(const std::vector<double>& row) override;
+  void mark_best(std::int64_t step) override;
   io::Checkpoint load_best(std::int64_t step) override;
 
   std::vector<double> losses;  ///< mean loss of each step

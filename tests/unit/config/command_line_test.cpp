@@ -90,6 +90,25 @@ TEST(CommandLine, CommandRefusesOptionsThatAreNotItsOwn) {
   EXPECT_EQ(error_of({"--max-time", "00:00:01", "check"}).message, "kolo check takes no --max-time");
 }
 
+TEST(CommandLine, BenchNeedsToKnowWhat) {
+  EXPECT_EQ(error_of({"bench"}).message, "kolo bench: nothing follows: expected train");
+  EXPECT_EQ(error_of({"bench", "tarin"}).message, "kolo bench: tarin: expected train");
+  EXPECT_EQ(error_of({"bench", "tarin"}).hint, "did you mean train?");
+  EXPECT_EQ(error_of({"bench", "train", "more"}).message, "kolo bench: unexpected argument more");
+}
+
+TEST(CommandLine, BenchmarkOptionsReachTheirMembers) {
+  const CommandLine line = parse({"bench", "train", "--steps", "7", "--warmup", "0", "--json", "out.json"});
+  EXPECT_EQ(line.command, Command::bench);
+  EXPECT_EQ(line.topic, "train");
+  EXPECT_EQ(line.steps, 7);
+  EXPECT_EQ(line.warmup, 0);
+  EXPECT_EQ(line.json, "out.json");
+  EXPECT_EQ(error_of({"--steps", "0", "bench", "train"}).message,
+            "--steps 0: expected an integer from 1 to 1000000");
+  EXPECT_EQ(error_of({"train", "--json", "x"}).message, "kolo train takes no --json");
+}
+
 TEST(CommandLine, MissingRepeatedOrSurplusValuesAreRefused) {
   EXPECT_THAT(error_of({"--input"}).message, HasSubstr("'--input' is missing"));
   EXPECT_EQ(error_of({"--run-dir", "--set", "a.b=c"}).message, "--run-dir: found --set: expected a value");

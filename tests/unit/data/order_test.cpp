@@ -39,7 +39,7 @@ TEST(RandomSequence, BelowIsUniform) {
 }
 
 TEST(RandomSequence, BelowRejectsTheWordsThatWouldBiasALargeRange) {
-  // Three quarters of 2^64: without rejection, the lowest third of the range would come up half of the time.
+  // Three quarters of 2^64: without rejection, every third value would come up twice as often as the others.
   constexpr std::uint64_t kRange = std::uint64_t{3} << 62;
   RandomSequence random(1, Stream::order, 0);
   int low = 0;

@@ -1,0 +1,114 @@
+"""Which runs may be resumed, with what, and by how many ranks."""
+import os
+
+import harness
+import results
+
+DECK = {"run.progress": "none", "run.dtype": "fp64", "data.format": "synthetic", "data.samples": 1009,
+        "data.test_samples": 101, "data.val_fraction": 0.1, "data.channels": 1, "data.height": 8, "data.width": 8,
+        "data.flip": "true", "model.name": "mlp", "model.hidden": 16, "train.epochs": 3, "train.global_batch": 30,
+        "optimizer.name": "adam", "optimizer.lr": 0.001}
+STEPS_AN_EPOCH = 31
+
+
+class ResumeRules(harness.KoloTest):
+    """--resume, and decks that changed."""
+
+    def setUp(self):
+        super().setUp()
+        self.deck = self.write_deck(DECK)
+
+    def stop_after_one_epoch(self, run, **options):
+        return self.run_kolo("--input", self.deck, "--run-dir", run, "--stop-after-epochs", 1, expect=75, **options)
+
+    def test_auto_begins_where_there_is_nothing(self):
+        self.run_kolo("--input", self.deck, "--run-dir", "run", "--resume", "auto", ranks=2, sets={"train.epochs": 1})
+        self.assertEqual(results.column(self.dir / "run", "epoch"), [1])
+
+    def test_required_refuses_where_there_is_nothing(self):
+        (self.dir / "empty").mkdir()
+        for run in ("absent", "empty"):
+            result = self.run_kolo("--input", self.deck, "--run-dir", run, "--resume", "required", ranks=2, expect=4)
+            self.require_error(result, 4, run)
+        self.assertFalse((self.dir / "absent").exists())
+        self.assertFalse((self.dir / "empty" / "config.ini").exists())
+
+    def test_rank_counts_may_change(self):
+        self.train(self.deck, "undisturbed", ranks=2)
+        self.train(self.deck, "run", ranks=2, sets={"train.max_steps": 12})
+        more = self.run_kolo("--run-dir", "run", "--resume", "required", ranks=3, sets={"train.max_steps": 45})
+        self.assertIn("the number of ranks was 2, now 3", more.out)
+        self.run_kolo("--run-dir", "run", "--resume", "required", sets={"train.max_steps": 0})
+        one, other = self.dir / "run", self.dir / "undisturbed"
+        for name in ("train_loss", "val_loss"):
+            pair = (results.column(run, name) for run in (one, other))
+            self.assertLessEqual(results.largest_relative_difference(*pair), 1e-10, name)
+        for name in ("epoch", "step", "lr", "train_top1", "val_top1", "global_batch"):
+            self.assertEqual(results.column(one, name), results.column(other, name), name)
+        self.assertEqual(results.column(one, "step"), [STEPS_AN_EPOCH * epoch for epoch in (1, 2, 3)])
+
+    def test_batch_per_rank_decks_keep_their_global_batch(self):
+        deck = self.write_deck({key: value for key, value in DECK.items() if key != "train.global_batch"} |
+                               {"train.batch_per_rank": 15}, "per_rank.ini")
+        self.run_kolo("--input", deck, "--run-dir", "run", "--stop-after-epochs", 1, ranks=2, expect=75)
+        self.run_kolo("--input", deck, "--run-dir", "run", "--resume", "required", ranks=3)
+        self.train(self.deck, "undisturbed", ranks=2)
+        self.assertEqual(results.column(self.dir / "run", "global_batch"), [30, 30, 30])
+        pair = (results.column(self.dir / run, "train_loss") for run in ("run", "undisturbed"))
+        self.assertLessEqual(results.largest_relative_difference(*pair), 1e-10)
+
+    def test_changed_key_is_refused_with_both_values(self):
+        self.stop_after_one_epoch("run")
+        before = results.read_csv(self.dir / "run")
+        for key, old, new in (("optimizer.lr", "0.001", "0.003"), ("model.hidden", "16", "20"),
+                              ("train.global_batch", "30", "60"), ("run.seed", "1", "2")):
+            result = self.run_kolo("--input", self.deck, "--run-dir", "run", "--resume", "required", ranks=2, expect=2,
+                                   sets={key: new})
+            self.require_error(result, 2, key, old, new)
+        self.assertEqual(results.read_csv(self.dir / "run"), before)
+
+    def test_changed_data_are_refused(self):
+        self.stop_after_one_epoch("run")
+        result = self.start("--run-dir", "run", "--resume", "required", sets={"data.samples": 1010}).finish()
+        self.require_error(result, result.code, "data")
+        self.assertIn(result.code, (2, 4))
+
+    def test_keys_that_change_no_number_may_change(self):
+        self.stop_after_one_epoch("run")
+        self.run_kolo("--input", self.deck, "--run-dir", "run", "--resume", "required",
+                      sets={"train.epochs": 2, "run.progress": "plain", "checkpoint.keep": 1, "data.prefetch": 1})
+        self.assertEqual(results.column(self.dir / "run", "epoch"), [1, 2])
+        self.assertEqual(len(list((self.dir / "run" / "checkpoints").glob("step_*.h5"))),
+                         len({os.path.realpath(self.dir / "run" / "checkpoints" / name) for name in ("last.h5", "best.h5")}))
+
+    def test_another_strategy_is_not_called_bit_exact(self):
+        self.stop_after_one_epoch("run", ranks=2, sets={"comm.strategy": "allreduce"})
+        out = self.run_kolo("--run-dir", "run", "--resume", "required", ranks=2, sets={"comm.strategy": "shared"}).out
+        self.assertRegex(out, r"not bit-exact: .*strategy was allreduce, now shared")
+        self.assertNotIn("is bit-exact", out)
+
+    def test_finished_run_resumes_to_the_same_end(self):
+        self.train(self.deck, "run")
+        rows, summary = results.read_csv(self.dir / "run"), results.read_summary(self.dir / "run")
+        self.run_kolo("--run-dir", "run", "--resume", "auto")
+        self.assertEqual(results.read_csv(self.dir / "run"), rows)
+        again = results.read_summary(self.dir / "run")
+        for key in ("reason", "exit_code", "epochs", "best_epoch", "best_val_top1", "test_top1", "test_loss"):
+            self.assertEqual(again[key], summary[key], key)
+
+    def test_damaged_newest_checkpoint_is_named_and_passed_over(self):
+        self.run_kolo("--input", self.deck, "--run-dir", "run", "--stop-after-epochs", 2, expect=75)
+        newest = self.dir / "run" / "checkpoints" / f"step_{2 * STEPS_AN_EPOCH:09}.h5"
+        content = bytearray(newest.read_bytes())
+        content[len(content) // 2] ^= 1
+        newest.write_bytes(content)
+        result = self.run_kolo("--run-dir", "run", "--resume", "required", ranks=2)
+        self.assertIn(newest.name, result.out + result.err)
+        self.assertEqual(results.column(self.dir / "run", "epoch"), [1, 2, 3])
+        self.train(self.deck, "undisturbed")
+        pair = (results.column(self.dir / run, "train_loss") for run in ("run", "undisturbed"))
+        self.assertLessEqual(results.largest_relative_difference(*pair), 1e-10)
+
+
+if __name__ == "__main__":
+    harness.main()
