@@ -1,4 +1,5 @@
 // Every optimizer option against libtorch's optimizer, over several steps with several tensors of odd sizes.
+#include <ATen/Context.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 #include <torch/optim/adam.h>
@@ -38,7 +39,9 @@ Case adam(std::string name, OptimizerName kind, double weight_decay) {
   result.section.name = kind;
   result.section.beta1 = 0.8;
   result.section.beta2 = 0.97;
-  result.section.eps = 1e-6;
+  // Where a gradient cancels against its weight decay, Adam's first step amplifies rounding by lr / eps: a small eps would
+  // make the fp32 bound a matter of luck.
+  result.section.eps = 1e-4;
   return result;
 }
 
@@ -67,6 +70,7 @@ template <class T>
 class Pair {
  public:
   explicit Pair(const Case& c) {
+    at::manual_seed(7);  // libtorch's own seed differs from run to run in C++
     const auto options = at::TensorOptions().dtype(c10::CppTypeToScalarType<T>::value);
     std::vector<Segment> segments;
     std::int64_t end = 0;
