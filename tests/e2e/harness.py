@@ -25,10 +25,13 @@ class KoloTest(unittest.TestCase):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="kolo-e2e-"))
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
 
-    def start(self, *arguments, ranks=0, sets=None, threads=1, env=None, output="pipe"):
-        """Starts kolo; ranks=0: without a launcher.  sets: {"section.key": value}, each passed by --set."""
+    def start(self, *arguments, ranks=0, sets=None, threads=1, env=None, output="pipe", before=()):
+        """Starts kolo; ranks=0: without a launcher.  sets: {"section.key": value}, each passed by --set.
+
+        before: a command that runs the rest of the command line.
+        """
         launcher = [_programs["mpiexec"], "-n", str(ranks), "--oversubscribe", "--bind-to", "none"] if ranks else []
-        argv = launcher + [_programs["kolo"], *map(str, arguments)]
+        argv = [*before, *launcher] + [_programs["kolo"], *map(str, arguments)]
         all_sets = ({} if threads is None else {"run.threads": threads}) | (sets or {})
         for key, value in all_sets.items():
             argv += ["--set", f"{key}={value}"]

@@ -1,6 +1,7 @@
 """How kolo is launched, and what happens when the launch is wrong or a rank dies."""
 import os
 import signal
+import subprocess
 
 import harness
 import results
@@ -50,6 +51,18 @@ class Answers(harness.KoloTest):
         out = self.run_kolo("--help", threads=None).out
         for code in (0, 1, 2, 3, 4, 5, 6, 75):
             self.assertRegex(out, rf"(?m)^\s*{code}\b")
+
+
+class SharedMemory(harness.KoloTest):
+    """A /dev/shm without room, in a mount namespace of the test's own."""
+
+    def test_that_is_full_from_the_start_is_one_error(self):
+        if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            self.skipTest("needs root and mount namespaces")
+        deck = self.write_deck(DECK)
+        mount = "mount -t tmpfs -o size=3m tmpfs /dev/shm && exec \"$@\""
+        job = self.start("check", "--input", deck, ranks=2, before=["unshare", "-m", "sh", "-c", mount, "sh"])
+        self.require_error(job.finish(), 5, "shared memory")
 
 
 class DeadRank(harness.KoloTest):

@@ -57,6 +57,53 @@ class ResumeRules(harness.KoloTest):
         pair = (results.column(self.dir / run, "train_loss") for run in ("run", "undisturbed"))
         self.assertLessEqual(results.largest_relative_difference(*pair), 1e-10)
 
+    def test_stored_deck_with_accumulation_fits_other_rank_counts(self):
+        deck = self.write_deck({key: value for key, value in DECK.items() if key != "train.global_batch"} |
+                               {"train.batch_per_rank": 5, "train.accumulate": 3}, "accumulate.ini")
+        self.run_kolo("--input", deck, "--run-dir", "run", "--stop-after-epochs", 1, ranks=2, expect=75)
+        for ranks in (1, 2, 3, 4):
+            plan = self.run_kolo("check", "--input", "run/config.ini", ranks=ranks).out
+            self.assertIn("global batch 30", plan)
+        self.run_kolo("--run-dir", "run", "--resume", "required", ranks=3)
+        self.assertEqual(results.column(self.dir / "run", "global_batch"), [30, 30, 30])
+
+    def test_lost_best_checkpoint_is_named_at_the_start_and_chosen_anew(self):
+        # Nothing is learned, so the first epoch stays the best.
+        deck = self.write_deck(DECK | {"optimizer.lr": 1e-12}, "idle.ini")
+        self.run_kolo("--input", deck, "--run-dir", "run", "--stop-after-epochs", 2, expect=75)
+        best = (self.dir / "run" / "checkpoints" / "best.h5").resolve()
+        self.assertEqual(best.name, f"step_{STEPS_AN_EPOCH:09}.h5")
+        best.unlink()
+        out = self.run_kolo("--run-dir", "run", "--resume", "required").out
+        self.assertRegex(out, rf"warning: the best checkpoint so far, .*{best.name}, is gone")
+        self.assertIsNotNone(results.read_summary(self.dir / "run")["test_top1"])
+
+    def test_fewer_epochs_than_were_done_are_refused(self):
+        self.stop_after_one_epoch("run")
+        self.run_kolo("--run-dir", "run", "--resume", "required", "--stop-after-epochs", 1, expect=75)
+        result = self.run_kolo("--run-dir", "run", "--resume", "required", sets={"train.epochs": 1}, expect=2)
+        self.require_error(result, 2, "train.epochs = 1", "already done 2")
+
+    def test_longer_cosine_schedule_is_not_called_bit_exact(self):
+        deck = self.write_deck(DECK | {"schedule.name": "cosine"}, "cosine.ini")
+        self.run_kolo("--input", deck, "--run-dir", "run", "--stop-after-epochs", 1, expect=75)
+        out = self.run_kolo("--run-dir", "run", "--resume", "required", sets={"train.epochs": 4}).out
+        self.assertRegex(out, r"not bit-exact: the length of the training in steps was 93, now 124")
+        self.assertNotIn("augmentation, learning rates", out)
+
+    def test_stop_file_from_before_the_start_is_removed_and_named(self):
+        self.stop_after_one_epoch("run")
+        (self.dir / "run" / "STOP").touch()
+        out = self.run_kolo("--run-dir", "run", "--resume", "required").out
+        self.assertIn("removing a STOP file", out)
+        self.assertFalse((self.dir / "run" / "STOP").exists())
+
+    def test_refused_start_leaves_no_directory(self):
+        result = self.run_kolo("--input", self.deck, "--run-dir", "run", "--resume", "auto", ranks=3,
+                               sets={"train.global_batch": 2}, expect=2)
+        self.require_error(result, 2, "train.global_batch")
+        self.assertFalse((self.dir / "run").exists())
+
     def test_changed_key_is_refused_with_both_values(self):
         self.stop_after_one_epoch("run")
         before = results.read_csv(self.dir / "run")

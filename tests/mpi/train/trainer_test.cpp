@@ -242,6 +242,35 @@ TEST(Trainer, NonFiniteGradientOnOneRankStopsAllWithItsName) {
   }
 }
 
+TEST(Trainer, WeightsThatTheLastUpdateMadeInfiniteEndTheRun) {
+  Config config = small_config();
+  config.optimizer.lr = 3e38;  // every gradient of the only step is finite
+  config.train.max_steps = 1;
+  Training training(config, MPI_COMM_WORLD);
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::diverged);
+    EXPECT_NE(std::string(error.what()).find("after step 1"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Trainer, AnEpochWithoutOneUpdateEndsTheRun) {
+  Config config = small_config();
+  config.train.on_nonfinite = config::OnNonfinite::skip;
+  Training training(config, MPI_COMM_WORLD);
+  at::Tensor parameter = training.replica().network().parameters().front();
+  parameter.register_hook([](const at::Tensor& gradient) { return gradient * std::nanf(""); });
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::diverged);
+    EXPECT_NE(std::string(error.what()).find("epoch 1: not one of"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Trainer, SkipsNonFiniteStepsWhenAskedTo) {
   Config config = small_config();
   config.train.on_nonfinite = config::OnNonfinite::skip;
