@@ -10,8 +10,8 @@ namespace kolo::fusion {
 
 class SharedExchange final : public Exchange {
  public:
-  /// `group`: the ranks that share the window, all on one node; closed with the exchange.  All groups must have the same
-  /// number of ranks, and shared memory must have room: see choose_strategy.
+  /// `group`: the ranks that share the window, all on one node; closed with the exchange.  All groups must
+  /// have the same number of ranks, and shared memory must have room: see choose_strategy.
   SharedExchange(const BucketPlan& plan, DType type, std::size_t states, const comm::Communicator& world,
                  comm::Communicator group);
 

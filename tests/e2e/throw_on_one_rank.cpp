@@ -1,4 +1,5 @@
-// kolo's life cycle with a fault in it: the last rank throws what nobody agreed on while the others wait in a collective.
+// kolo's life cycle with a fault in it: the last rank throws what nobody agreed on while the others wait in a
+// collective.
 #include <exception>
 #include <stdexcept>
 

@@ -39,8 +39,8 @@ Case adam(std::string name, OptimizerName kind, double weight_decay) {
   result.section.name = kind;
   result.section.beta1 = 0.8;
   result.section.beta2 = 0.97;
-  // Where a gradient cancels against its weight decay, Adam's first step amplifies rounding by lr / eps: a small eps would
-  // make the fp32 bound a matter of luck.
+  // Where a gradient cancels against its weight decay, Adam's first step amplifies rounding by lr / eps: a
+  // small eps would make the fp32 bound a matter of luck.
   result.section.eps = 1e-4;
   return result;
 }
