@@ -1,24 +1,15 @@
 #include "kolo/train/trainer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "kolo/comm/agree.hpp"
 #include "kolo/data/philox.hpp"
-#include "kolo/train/diverged_hint.hpp"
-#include "kolo/train/evaluate.hpp"
 #include "kolo/train/loader_options.hpp"
 #include "kolo/util/time.hpp"
 
 namespace kolo::train {
 namespace {
-
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 // libtorch's generator is seeded anew every step, so that dropout needs no stored state and a resumed run
 // repeats it.
@@ -30,15 +21,6 @@ std::uint64_t step_seed(std::int64_t seed, std::int64_t step, int rank) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& metric_columns() {
-  static const std::vector<std::string> columns = {
-      "epoch",        "step",       "lr",         "train_loss",    "train_top1", "train_top5",
-      "val_loss",     "val_top1",   "val_top5",   "samples_per_s", "seconds",    "data_s",
-      "forward_s",    "backward_s", "exchange_s", "update_s",      "eval_s",     "checkpoint_s",
-      "global_batch", "world_size", "parameters", "skipped_steps"};
-  return columns;
-}
 
 std::int64_t total_steps(const config::TrainSection& section, std::int64_t steps_per_epoch) {
   const std::int64_t all = section.epochs * steps_per_epoch;
@@ -139,32 +121,6 @@ Trainer::EpochEnd Trainer::train_epoch(data::Loader& loader) {
   return EpochEnd::complete;
 }
 
-Trainer::EpochResult Trainer::evaluate_epoch() {
-  const util::Stopwatch watch;
-  replica_.require_equal(world_);
-  replica_.require_finite(state_.step);
-  comm::agree(world_, [&] {
-    if (state_.sums.samples > 0 || state_.skipped == 0) return;
-    throw DivergedError(
-        fmt::format("epoch {}: not one of {} steps had finite gradients", state_.epoch + 1, state_.skipped),
-        kDivergedHint);
-  });
-  std::optional<Sums> val;
-  if (data_.val) val = evaluate(replica_.network(), *data_.val, config_, world_);
-  const double eval_seconds = watch.seconds();
-  totals_.eval_seconds += eval_seconds;
-  if (val) require_finite_loss(*val, "validation");
-  const bool is_best = note_result(val);
-  return {make_row(val, eval_seconds), is_best};
-}
-
-void Trainer::publish(const EpochResult& result) {
-  comm::agree(world_, [&] {
-    if (keeper_ != nullptr) keeper_->add_row(result.row);
-  });
-  if (observer_ != nullptr) observer_->epoch_done(result.row, result.is_best);
-}
-
 Outcome Trainer::finish_cut_epoch() {
   // The checkpoint knows nothing of this evaluation: a run resumed with a larger train.max_steps goes on
   // inside the epoch as if it had not been cut.
@@ -197,85 +153,6 @@ void Trainer::finish_epoch() {
   if (is_best || last || (every > 0 && state_.epoch % every == 0)) save(is_best);
 }
 
-void Trainer::require_finite_loss(const Sums& sums, std::string_view set) const {
-  comm::agree(world_, [&] {
-    if (std::isfinite(sums.loss)) return;
-    throw DivergedError(fmt::format("after step {}: the {} loss is not finite", state_.step, set),
-                        kDivergedHint);
-  });
-}
-
-bool Trainer::note_result(const std::optional<Sums>& val) {
-  if (!val) {  // nothing to choose by: the latest model is the one to test
-    state_.best_epoch = state_.epoch + 1;
-    state_.best_step = state_.step;
-    return true;
-  }
-  const double top1 = val->top1_fraction();
-  if (top1 > state_.patience_reference + config_.train.early_stop_min_delta || state_.best_epoch == 0) {
-    state_.patience_reference = top1;
-    state_.epochs_without_gain = 0;
-  } else {
-    ++state_.epochs_without_gain;
-  }
-  if (state_.best_epoch != 0 && top1 <= state_.best_val_top1) return false;
-  state_.best_val_top1 = top1;
-  state_.best_epoch = state_.epoch + 1;
-  state_.best_step = state_.step;
-  return true;
-}
-
-std::vector<double> Trainer::make_row(const std::optional<Sums>& val, double eval_seconds) const {
-  const Sums& train = state_.sums;
-  const StepTimes times = mean_over_ranks(state_.times);
-  std::array<double, 3> phases = {state_.train_seconds, eval_seconds, state_.checkpoint_seconds};
-  world_.all_reduce(phases, comm::Op::sum);
-  for (double& phase : phases)
-    phase /= world_.size();
-  const auto [train_seconds, mean_eval_seconds, checkpoint_seconds] = phases;
-  return {static_cast<double>(state_.epoch + 1),
-          static_cast<double>(state_.step),
-          learning_rate(std::max<std::int64_t>(state_.step, 1) - 1),
-          train.mean_loss(),
-          train.top1_fraction(),
-          train.top5_fraction(),
-          val ? val->mean_loss() : kMissing,
-          val ? val->top1_fraction() : kMissing,
-          val ? val->top5_fraction() : kMissing,
-          train_seconds > 0
-              ? static_cast<double>(geometry_.step(state_.step_in_epoch - 1).end) / train_seconds
-              : kMissing,
-          train_seconds + mean_eval_seconds + checkpoint_seconds,
-          times.data,
-          times.forward,
-          times.backward,
-          times.exchange,
-          times.update,
-          mean_eval_seconds,
-          checkpoint_seconds,
-          static_cast<double>(geometry_.global_batch()),
-          static_cast<double>(world_.size()),
-          static_cast<double>(replica_.plan().parameter_count()),
-          static_cast<double>(state_.skipped)};
-}
-
-void Trainer::save(bool is_best) {
-  const util::Stopwatch watch;
-  RunState stored = state_;
-  stored.times = mean_over_ranks(state_.times);
-  comm::agree(world_, [&] {
-    if (keeper_ == nullptr) return;
-    io::Checkpoint checkpoint = replica_.snapshot();
-    checkpoint.config = options_.config_text;
-    checkpoint.metrics = table_;
-    store(stored, options_.identity, checkpoint.progress);
-    keeper_->save(checkpoint, state_.step, is_best);
-  });
-  const double seconds = watch.seconds();
-  state_.checkpoint_seconds += seconds;
-  totals_.checkpoint_seconds += seconds;
-}
-
 bool Trainer::patience_exhausted() const {
   return config_.train.early_stop_patience > 0 &&
          state_.epochs_without_gain >= config_.train.early_stop_patience;
@@ -297,20 +174,6 @@ Outcome Trainer::finish(EndReason reason, std::string detail) {
   }
   totals_.state = state_;
   return totals_;
-}
-
-std::optional<Sums> Trainer::final_test() {
-  if (!data_.test) return std::nullopt;
-  if (state_.best_step != 0 && state_.best_step != state_.step) {
-    comm::agree(world_, [&] {
-      if (keeper_ != nullptr)
-        replica_.restore(keeper_->load_best(state_.best_step), Replica::Restore::weights_only);
-    });
-    replica_.broadcast();
-  }
-  const Sums test = evaluate(replica_.network(), *data_.test, config_, world_);
-  require_finite_loss(test, "test");
-  return test;
 }
 
 std::function<std::optional<data::BatchRequest>()> Trainer::requests() const {
@@ -336,14 +199,6 @@ std::function<std::optional<data::BatchRequest>()> Trainer::requests() const {
     const data::Range piece = at.pieces[at.micro++];
     return data::BatchRequest{at.epoch, piece.begin, piece.end};
   };
-}
-
-StepTimes Trainer::mean_over_ranks(const StepTimes& times) const {
-  std::array<double, 5> values = {times.data, times.forward, times.backward, times.exchange, times.update};
-  world_.all_reduce(values, comm::Op::sum);
-  for (double& value : values)
-    value /= world_.size();
-  return {values[0], values[1], values[2], values[3], values[4]};
 }
 
 }  // namespace kolo::train
