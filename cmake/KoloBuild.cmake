@@ -76,9 +76,11 @@ endfunction()
 
 function(kolo_install target)
   include(GNUInstallDirs)
-  # The executable finds libtorch where it was found at build time; a packager sets CMAKE_INSTALL_RPATH instead.
+  # The installed executable finds libtorch where it was found at build time; a packager sets CMAKE_INSTALL_RPATH instead.
+  # (INSTALL_RPATH_USE_LINK_PATH would leave it out: .deps lies inside the source tree.)
   if(NOT CMAKE_INSTALL_RPATH)
-    set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+    get_filename_component(libtorch_dir "${Libtorch_CPU_LIBRARY}" DIRECTORY)
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "${libtorch_dir}")
   endif()
   install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY input/ DESTINATION ${CMAKE_INSTALL_DATADIR}/kolo/input)
