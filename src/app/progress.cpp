@@ -74,7 +74,9 @@ std::string ProgressPrinter::line(const train::RunState& state, double lr) const
 }
 
 void ProgressPrinter::step_done(const train::RunState& state, double lr) {
-  if (style_ == config::Progress::none || since_line_.seconds() < seconds_between_) return;
+  if (style_ == config::Progress::none) return;
+  const bool bar_missing = style_ == config::Progress::bar && !bar_shown_;
+  if (!bar_missing && since_line_.seconds() < seconds_between_) return;
   since_line_.lap();
   if (style_ == config::Progress::plain) {
     util::log(line(state, lr));
