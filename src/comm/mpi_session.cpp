@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "kolo/comm/agree.hpp"
-#include "kolo/comm/shared_buffer.hpp"
 
 namespace kolo::comm {
 namespace {
@@ -36,30 +35,18 @@ MpiSession::MpiSession(Communicator world, Communicator node, int thread_level)
     : world_(std::move(world)), node_(std::move(node)), thread_level_(thread_level), host_(host_name()) {}
 
 void MpiSession::share_error_line() {
-  agree(world_, [] {
-    if (const auto lack = SharedBuffer::lacks_room_for(sizeof(int))) {
-      throw CommError(*lack, SharedBuffer::kRoomHint);
-    }
-  });
-  void* base = nullptr;
-  const MPI_Aint size = node_.rank() == 0 ? sizeof(int) : 0;
-  KOLO_MPI(MPI_Win_allocate_shared(size, sizeof(int), MPI_INFO_NULL, node_.handle(), &base, &error_turn_));
-  MPI_Aint owner_size = 0;
-  int unit = 0;
-  KOLO_MPI(MPI_Win_shared_query(error_turn_, 0, &owner_size, &unit, &base));
-  error_claimed_ = static_cast<int*>(base);
-  if (node_.rank() == 0) std::atomic_ref(*error_claimed_).store(0);
-  node_.barrier();
+  // Agreed over the world: a node without room must not leave the others waiting.
+  error_turn_ = agree(world_, [&] { return SharedBuffer::allocate(node_, sizeof(int)); });
 }
 
 bool MpiSession::claim_error_line() const {
-  if (error_claimed_ == nullptr) return true;
-  return std::atomic_ref(*error_claimed_).exchange(1) == 0;
+  if (error_turn_.bytes().empty()) return true;
+  int& claimed = *reinterpret_cast<int*>(error_turn_.bytes().data());
+  return std::atomic_ref(claimed).exchange(1) == 0;
 }
 
 void MpiSession::finalize() {
-  error_claimed_ = nullptr;
-  if (error_turn_ != MPI_WIN_NULL) KOLO_MPI(MPI_Win_free(&error_turn_));
+  error_turn_.close();
   node_.close();
   world_.close();
   KOLO_MPI(MPI_Finalize());

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kolo/comm/communicator.hpp"
+#include "kolo/comm/shared_buffer.hpp"
 #include "kolo/util/error.hpp"
 
 namespace kolo::comm {
@@ -42,8 +43,7 @@ class MpiSession {
   MpiSession(Communicator world, Communicator node, int thread_level);
   Communicator world_;
   Communicator node_;
-  MPI_Win error_turn_ = MPI_WIN_NULL;
-  int* error_claimed_ = nullptr;  // in the node's shared memory
+  SharedBuffer error_turn_;  // one int: whether some rank of the node has spoken
   int thread_level_;
   std::string host_;
 };
