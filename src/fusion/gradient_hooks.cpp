@@ -17,11 +17,37 @@ namespace kolo::fusion {
 using torch::autograd::Variable;
 using VariableList = std::vector<Variable>;
 
-struct GradientHooks::Hook final : torch::autograd::FunctionPostHook {
+namespace {
+
+// Convolutions hand over the gradients of their weights as (out, in, row, column); the arena may have them as
+// (out, row, column, in).
+bool moves_channels_last(const at::Tensor& home, const at::Tensor& source) {
+  return home.dim() == 4 && source.is_contiguous() && home.is_contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+// One pass over the gradient wherever it has one of the layouts autograd is known to deliver.
+template <class T>
+bool copy_into(at::Tensor& home, const at::Tensor& source, T limit) {
+  if (source.scalar_type() == home.scalar_type()) {
+    if (source.strides() == home.strides() || (source.is_contiguous() && home.is_contiguous())) {
+      return util::copy_checked(home.data_ptr<T>(), source.data_ptr<T>(), home.numel(), limit);
+    }
+    if (moves_channels_last(home, source)) {
+      return util::transpose_checked(home.data_ptr<T>(), source.data_ptr<T>(), home.size(0), home.size(1),
+                                     home.size(2) * home.size(3), limit);
+    }
+  }
+  home.copy_(source);
+  return util::all_within(home.data_ptr<T>(), home.numel(), limit);
+}
+
+}  // namespace
+
+struct GradientHooks::Hook final : torch::autograd::FunctionPreHook {
   Hook(GradientHooks* hooks, std::size_t slot_index) : owner(hooks), slot(slot_index) {}
-  VariableList operator()(const VariableList& outputs, const VariableList& /*inputs*/) override {
-    owner->on_gradient(slot);
-    return outputs;
+  // AccumulateGrad does nothing with an undefined gradient.
+  VariableList operator()(const VariableList& gradients) override {
+    return owner->on_gradient(slot, gradients.at(0)) ? VariableList{at::Tensor()} : gradients;
   }
   GradientHooks* owner;
   std::size_t slot;
@@ -35,14 +61,18 @@ GradientHooks::GradientHooks(const Arena& arena, std::byte* gradients, double li
       arrivals_(arena.parameters().size(), 0) {
   for (std::size_t slot = 0; slot < arena.parameters().size(); ++slot) {
     auto node = torch::autograd::impl::grad_accumulator(arena.parameters()[slot].tensor);
-    keys_.push_back(node->add_post_hook(std::make_unique<Hook>(this, slot)));
+    node->add_pre_hook(std::make_unique<Hook>(this, slot));
     nodes_.push_back(std::move(node));
   }
 }
 
 GradientHooks::~GradientHooks() {
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    nodes_[i]->del_post_hook(keys_[i]);
+  for (const auto& node : nodes_) {
+    std::erase_if(node->pre_hooks(), [this](const std::unique_ptr<torch::autograd::FunctionPreHook>& hook) {
+      const auto* own = dynamic_cast<const Hook*>(hook.get());
+      return own != nullptr && own->owner == this;
+    });
+  }
 }
 
 void GradientHooks::begin_step() {
@@ -52,27 +82,24 @@ void GradientHooks::begin_step() {
   armed_ = false;
 }
 
-void GradientHooks::on_gradient(std::size_t slot) {
-  if (!armed_) return;
-  at::Tensor& gradient = arena_.parameters()[slot].tensor.mutable_grad();
-  if (!store(slot, gradient) && first_bad_slot_ == kNone) first_bad_slot_ = slot;
-  gradient.reset();
+// True when the gradient is now the arena's.
+bool GradientHooks::on_gradient(std::size_t slot, const at::Tensor& gradient) {
+  if (!armed_ || !gradient.defined()) return false;
+  const at::NoGradGuard no_grad;
+  at::Tensor parameter = arena_.parameters()[slot].tensor;
+  at::Tensor& earlier = parameter.mutable_grad();
+  const bool finite = store(slot, earlier.defined() ? earlier.add_(gradient) : gradient);
+  if (!finite && first_bad_slot_ == kNone) first_bad_slot_ = slot;
+  earlier.reset();
   ++arrivals_[slot];
   hand_over_ready_buckets();
+  return true;
 }
 
 bool GradientHooks::store(std::size_t slot, const at::Tensor& gradient) {
-  const at::NoGradGuard no_grad;
   at::Tensor home = arena_.view(slot, gradients_);
-  at::Tensor source = gradient;
-  if (source.strides() != home.strides() || source.scalar_type() != home.scalar_type()) {
-    home.copy_(source);
-    source = home;
-  }
-  return home.scalar_type() == at::kDouble
-             ? util::copy_checked(home.data_ptr<double>(), source.data_ptr<double>(), home.numel(), limit_)
-             : util::copy_checked(home.data_ptr<float>(), source.data_ptr<float>(), home.numel(),
-                                  static_cast<float>(limit_));
+  return home.scalar_type() == at::kDouble ? copy_into<double>(home, gradient, limit_)
+                                           : copy_into<float>(home, gradient, static_cast<float>(limit_));
 }
 
 void GradientHooks::hand_over_ready_buckets() {

@@ -1,12 +1,12 @@
 // Moves each gradient from autograd into this rank's part of the arena the moment backward has produced it.
 //
-// A post hook on every parameter's AccumulateGrad node copies the gradient flat (one copy, no zeroing pass),
-// looks for non-finite values on the way, and drops `.grad`.  When all parameters of the next bucket in plan
-// order have arrived, the bucket is handed to the exchange, from inside backward.  Hooks act only while
-// armed: earlier micro-batches of a step accumulate in `.grad` as usual.
+// A hook in front of every parameter's AccumulateGrad node takes the gradient before `.grad` would: it is
+// copied once, flat and in the arena's layout, looked through for non-finite values on the way, and dropped.
+// When all parameters of the next bucket in plan order have arrived, the bucket is handed to the exchange,
+// from inside backward.  Hooks act only while armed: earlier micro-batches of a step accumulate in `.grad` as
+// usual, and the last one is added to what they left there.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -50,7 +50,7 @@ class GradientHooks {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   struct Hook;
 
-  void on_gradient(std::size_t slot);
+  bool on_gradient(std::size_t slot, const at::Tensor& gradient);
   bool store(std::size_t slot, const at::Tensor& gradient);
   void hand_over_ready_buckets();
 
@@ -59,7 +59,6 @@ class GradientHooks {
   double limit_;
   BucketReady ready_;
   std::vector<std::shared_ptr<torch::autograd::Node>> nodes_;  // parameters hold theirs only weakly
-  std::vector<std::uintptr_t> keys_;
   std::vector<int> arrivals_;
   std::size_t next_bucket_ = 0;
   std::size_t first_bad_slot_ = kNone;

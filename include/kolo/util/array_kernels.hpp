@@ -18,6 +18,17 @@ void add(double* sum, const double* a, const double* b, std::int64_t n);
 bool copy_checked(float* destination, const float* source, std::int64_t n, float limit);
 bool copy_checked(double* destination, const double* source, std::int64_t n, double limit);
 
+/// Copies `blocks` matrices of rows x columns elements, each to its transpose; the result is that of
+/// copy_checked.
+bool transpose_checked(float* destination, const float* source, std::int64_t blocks, std::int64_t rows,
+                       std::int64_t columns, float limit);
+bool transpose_checked(double* destination, const double* source, std::int64_t blocks, std::int64_t rows,
+                       std::int64_t columns, double limit);
+
+/// The check of copy_checked without the copy.
+bool all_within(const float* x, std::int64_t n, float limit);
+bool all_within(const double* x, std::int64_t n, double limit);
+
 inline constexpr std::int64_t kNormBlock = 1024;
 
 /// `initial` plus the sum of the squares of n elements.  Handing one call's result to the next gives the same

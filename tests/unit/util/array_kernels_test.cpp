@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -93,6 +94,37 @@ TYPED_TEST(CopyChecked, FindsOneBadValueAnywhere) {
         EXPECT_FALSE(copy_checked(target.data(), source.data(), size, limit)) << size << " at " << at;
       }
     }
+  }
+}
+
+TYPED_TEST(CopyChecked, CheckAloneFindsTheSame) {
+  const TypeParam limit = 3;
+  for (const std::int64_t size : kSizes) {
+    std::vector<TypeParam> x(static_cast<std::size_t>(size), limit);
+    EXPECT_TRUE(all_within(x.data(), size, limit));
+    if (size == 0) continue;
+    x[static_cast<std::size_t>(size / 2)] = std::numeric_limits<TypeParam>::quiet_NaN();
+    EXPECT_FALSE(all_within(x.data(), size, limit)) << size;
+    x[static_cast<std::size_t>(size / 2)] = -limit * 2;
+    EXPECT_FALSE(all_within(x.data(), size, limit)) << size;
+  }
+}
+
+TYPED_TEST(CopyChecked, TransposeTurnsEveryBlockAndFindsBadValues) {
+  for (const auto& [blocks, rows, columns] :
+       {std::array<std::int64_t, 3>{1, 1, 1}, {3, 5, 9}, {2, 64, 9}, {1, 3, 49}, {4, 17, 1}, {0, 3, 3}}) {
+    auto source = random_values<TypeParam>(static_cast<std::size_t>(blocks * rows * columns));
+    std::vector<TypeParam> target(source.size(), TypeParam{-9}), expected(source.size());
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const std::int64_t block = at / (rows * columns), row = at / columns % rows, column = at % columns;
+      expected[static_cast<std::size_t>((block * columns + column) * rows + row)] = source[i];
+    }
+    EXPECT_TRUE(transpose_checked(target.data(), source.data(), blocks, rows, columns, TypeParam{100}));
+    EXPECT_EQ(target, expected);
+    if (source.empty()) continue;
+    source[source.size() / 2] = std::numeric_limits<TypeParam>::quiet_NaN();
+    EXPECT_FALSE(transpose_checked(target.data(), source.data(), blocks, rows, columns, TypeParam{100}));
   }
 }
 
