@@ -8,22 +8,23 @@
 #include <ATen/ops/relu.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/container/sequential.h>
-#include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 
 #include <array>
 #include <memory>
 #include <string>
 
+#include "kolo/model/convolution.hpp"
 #include "kolo/model/registry.hpp"
 
 namespace kolo::model {
 namespace {
 
-using torch::nn::Conv2d;
+using ConvolutionPtr = std::shared_ptr<Convolution>;
 
-Conv2d conv(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride) {
-  return Conv2d(torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
+ConvolutionPtr conv(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride) {
+  return std::make_shared<Convolution>(
+      torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
 }
 
 /// A residual block: relu(branch(x) + shortcut(x)).
@@ -67,8 +68,8 @@ class BasicBlock final : public Block {
     return bn2_->forward(conv2_->forward(at::relu_(y)));
   }
 
-  Conv2d conv1_{nullptr};
-  Conv2d conv2_{nullptr};
+  ConvolutionPtr conv1_;
+  ConvolutionPtr conv2_;
   std::shared_ptr<BatchNorm2d> bn1_;
   std::shared_ptr<BatchNorm2d> bn2_;
 };
@@ -95,9 +96,9 @@ class Bottleneck final : public Block {
     return bn3_->forward(conv3_->forward(at::relu_(y)));
   }
 
-  Conv2d conv1_{nullptr};
-  Conv2d conv2_{nullptr};
-  Conv2d conv3_{nullptr};
+  ConvolutionPtr conv1_;
+  ConvolutionPtr conv2_;
+  ConvolutionPtr conv3_;
   std::shared_ptr<BatchNorm2d> bn1_;
   std::shared_ptr<BatchNorm2d> bn2_;
   std::shared_ptr<BatchNorm2d> bn3_;
@@ -138,14 +139,14 @@ class ResNet final : public Network {
  private:
   void initialise_convolutions() {
     for (const auto& module : this->modules(/*include_self=*/false)) {
-      if (auto* layer = module->template as<Conv2d>()) {
+      if (auto* layer = module->template as<Convolution>()) {
         torch::nn::init::kaiming_normal_(layer->weight, 0, torch::kFanOut, torch::kReLU);
       }
     }
   }
 
   config::Stem stem_;
-  Conv2d conv1_{nullptr};
+  ConvolutionPtr conv1_;
   std::shared_ptr<BatchNorm2d> bn1_;
   std::array<torch::nn::Sequential, 4> layers_{nullptr, nullptr, nullptr, nullptr};
   torch::nn::Linear fc_{nullptr};
