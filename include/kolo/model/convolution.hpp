@@ -1,10 +1,10 @@
 // A 2-d convolution that does only the work its input asks for.
 //
-// Where the output is a single pixel (the last stage of a network on small images) a convolution is a matrix
-// product of the image with those taps of the kernel that lie over it: with padding, a 3x3 kernel over a 1x1
-// image touches 1 tap of 9.  The product reads the weights where they are; convolution would bring all of
-// them into another layout three times a step.  Values and gradients are the same, those of untouched taps
-// exactly zero.
+// On images smaller than its kernel a convolution multiplies mostly padding: of the 9 taps of a 3x3 kernel 1
+// lies over a 1x1 image, and 4 over each output of a 2x2 one.  The last stages of a network see such images.
+// There this layer is a few matrix products, of image rows with the kernel rows over them.  They read the
+// weights where they are; a convolution would bring all of them into another layout three times a step.
+// Values and gradients are the same, those of untouched taps exactly zero.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,7 +12,8 @@
 
 namespace kolo::model {
 
-/// torch::nn::Conv2d with its options, names and initialisation.
+/// torch::nn::Conv2d with its options, names and initialisation.  Weights in channels_last are needed for
+/// what this class is for; with others it does what its base does.
 class Convolution final : public torch::nn::Conv2dImpl {
  public:
   using torch::nn::Conv2dImpl::Conv2dImpl;

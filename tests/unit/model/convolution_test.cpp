@@ -28,6 +28,10 @@ std::vector<Case> cases() {
     for (const bool bias : {false, true}) {
       all.push_back({1, 1, 3, 1, 1, bias, format});  // one tap of nine
       all.push_back({2, 2, 3, 2, 1, bias, format});  // four of nine
+      all.push_back({2, 2, 3, 1, 1, bias, format});  // four of nine, four outputs
+      all.push_back({2, 1, 3, 1, 1, bias, format});
+      all.push_back({1, 2, 5, 1, 2, bias, format});
+      all.push_back({1, 1, 3, 1, 3, bias, format});  // outputs that see padding only
       all.push_back({1, 2, 3, 2, 1, bias, format});
       all.push_back({3, 3, 3, 1, 0, bias, format});  // all taps, one output
       all.push_back({4, 4, 3, 2, 0, bias, format});  // the last row and column are not read
@@ -79,6 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Convolution, AgainstLibtorch, testing::ValuesIn(cases()
 
 TEST(Convolution, UntouchedTapsHaveAGradientOfExactlyZero) {
   Convolution layer(torch::nn::Conv2dOptions(4, 4, 3).padding(1).bias(false));
+  layer.weight.set_data(layer.weight.contiguous(at::MemoryFormat::ChannelsLast));
   layer.forward(at::randn({2, 4, 1, 1})).square().sum().backward();
   at::Tensor gradient = layer.weight.grad().clone();
   gradient.select(3, 1).select(2, 1).zero_();
