@@ -2,15 +2,14 @@
 #include <exception>
 
 #include "kolo/app/lifecycle.hpp"
-#include "kolo/util/memory_policy.hpp"
 
 int main(int argc, char** argv) {
   using namespace kolo;
-  util::set_memory_policy();  // before the first large allocation
-  app::RunContext run;        // outside the try: it may only be destroyed when all ranks leave together
+  app::RunContext run;  // outside the try: it may only be destroyed when all ranks leave together
   try {
     app::read_command_line(run, argc, argv);
     if (app::answer_without_mpi(run)) return static_cast<int>(ExitCode::finished);
+    if (const auto code = app::run_without_mpi(run)) return static_cast<int>(*code);
     app::join_world(run, &argc, &argv);
     app::load_deck(run);
     app::prepare_machine(run);

@@ -74,6 +74,7 @@ void print_banner(const RunContext& run) {
                         run.binding.reason));
   for (const std::string& line : ranks)
     util::log(line);
+  util::log(fmt::format("memory: {}", run.memory));
 }
 
 }  // namespace kolo::app

@@ -3,17 +3,20 @@
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "kolo/app/bench.hpp"
 #include "kolo/app/plan.hpp"
+#include "kolo/bench/quantile.hpp"
 #include "kolo/comm/agree.hpp"
 #include "kolo/config/batch_geometry.hpp"
 #include "kolo/config/choices.hpp"
 #include "kolo/data/philox.hpp"
+#include "kolo/util/log.hpp"
+#include "kolo/util/strings.hpp"
 #include "kolo/util/time.hpp"
 
 namespace kolo::app {
@@ -43,12 +46,6 @@ std::shared_ptr<data::Batch> random_batch(const data::Dataset& set, std::int64_t
   return batch;
 }
 
-double quantile(std::vector<double> values, double fraction) {
-  const auto at = static_cast<std::ptrdiff_t>(fraction * static_cast<double>(values.size() - 1) + 0.5);
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<std::size_t>(at)];
-}
-
 // The times of many steps on this rank.
 class Series {
  public:
@@ -62,11 +59,11 @@ class Series {
   double total() const { return total_; }
 
   StepCost summarize(const comm::Communicator& world) const {
-    const double step = world.all_reduce(quantile(columns_[0], 0.5), comm::Op::max);
-    const double p95 = world.all_reduce(quantile(columns_[0], 0.95), comm::Op::max);
+    const double step = world.all_reduce(bench::quantile(columns_[0], 0.5), comm::Op::max);
+    const double p95 = world.all_reduce(bench::quantile(columns_[0], 0.95), comm::Op::max);
     std::array<double, 5> parts = {};
     for (std::size_t i = 0; i < parts.size(); ++i)
-      parts[i] = quantile(columns_[i + 1], 0.5);
+      parts[i] = bench::quantile(columns_[i + 1], 0.5);
     world.all_reduce(parts, comm::Op::sum);
     for (double& part : parts)
       part *= kMilli / world.size();
@@ -94,6 +91,25 @@ Series run_steps(RunContext& run, train::Replica& replica, const comm::Communica
     if (i >= 0) series.add(watch.seconds(), result.times);
   }
   return series;
+}
+
+void print_row(std::string_view name, const StepCost& cost) {
+  util::log(fmt::format("  {:<12} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f}", name,
+                        cost.step, cost.step_p95, cost.data, cost.forward, cost.backward, cost.exchange,
+                        cost.update));
+}
+
+void print(const BenchTrainResult& result) {
+  util::log(
+      fmt::format("bench train: {} ({} parameters), {}, {} x {} threads, {} samples a rank, exchange {}",
+                  result.model, util::format_count(result.parameters), result.optimizer, result.ranks,
+                  result.threads, result.batch_per_rank, result.strategy));
+  util::log(fmt::format("  {:<12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "ms a step", "median", "p95",
+                        "data", "forward", "backward", "exchange", "update"));
+  print_row("all ranks", result.together);
+  print_row("each alone", result.alone);
+  util::log(fmt::format("  {:.1f} samples/s; a step costs {:.3f} x a rank's own while the others are as busy",
+                        result.samples_per_s, result.together.step / result.alone.step));
 }
 
 }  // namespace
@@ -162,6 +178,12 @@ std::string to_json(const BenchTrainResult& r) {
                                        {"optimizer", r.optimizer},
                                        {"parameters", r.parameters}};
   return json.dump(2) + "\n";
+}
+
+std::string bench_train(RunContext& run) {
+  const BenchTrainResult result = measure_training(run);
+  if (run.is_root()) print(result);
+  return to_json(result);
 }
 
 }  // namespace kolo::app

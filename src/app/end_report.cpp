@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kolo/util/log.hpp"
+#include "kolo/util/process_memory.hpp"
 #include "kolo/util/strings.hpp"
 
 namespace kolo::app {
@@ -79,7 +80,19 @@ ExitCode exit_code_of(const train::Outcome& outcome) {
   return outcome.reason == train::EndReason::stopped ? ExitCode::resumable : ExitCode::finished;
 }
 
-void report_end(RunContext& run, const train::Outcome& outcome, std::int64_t parameters) {
+std::string describe_node_memory(const RunContext& run) {
+  const util::ProcessMemory own = util::process_memory().value_or(util::ProcessMemory{});
+  const comm::Communicator& node = run.mpi->node();
+  const double total = node.all_reduce(own.total, comm::Op::sum);
+  const double shared = node.all_reduce(own.shared_memory, comm::Op::sum);
+  if (total == 0) return "";
+  return fmt::format("{} on this node at the end ({} rank{}), of it {} in shared memory",
+                     util::format_bytes(total), node.size(), node.size() == 1 ? "" : "s",
+                     util::format_bytes(shared));
+}
+
+void report_end(RunContext& run, const train::Outcome& outcome, std::int64_t parameters,
+                const std::string& memory) {
   const train::RunState& state = outcome.state;
   const std::string directory = run.directory->path().string();
   util::log("end: " + reason_text(outcome, run.loaded.config) + " in " +
@@ -94,6 +107,7 @@ void report_end(RunContext& run, const train::Outcome& outcome, std::int64_t par
                           util::format_count(static_cast<std::int64_t>(outcome.test->samples))));
   }
   report_times(outcome);
+  if (!memory.empty()) util::log("  memory     " + memory);
   util::log(fmt::format("  results    {}: metrics.csv, metrics.jsonl, metrics.h5, summary.json, checkpoints/",
                         directory));
   if (outcome.reason == train::EndReason::stopped) util::log("  resume     " + resume_command(run));

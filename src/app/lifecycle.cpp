@@ -12,6 +12,7 @@
 #include "kolo/comm/agree.hpp"
 #include "kolo/config/effective_deck.hpp"
 #include "kolo/util/log.hpp"
+#include "kolo/util/memory_policy.hpp"
 
 namespace kolo::app {
 namespace {
@@ -25,7 +26,8 @@ std::string deck_to_read(const config::CommandLine& line) {
 }
 
 void require_something_to_do(const config::CommandLine& line, const std::string& deck) {
-  if (line.command == config::Command::bench || !deck.empty() || !line.sets.empty()) return;
+  const bool needs_deck = line.command == config::Command::train || line.command == config::Command::check;
+  if (!needs_deck || !deck.empty() || !line.sets.empty()) return;
   throw ConfigError("nothing to do: no deck given",
                     "start with --input FILE (decks are in input/); kolo --help lists all options");
 }
@@ -59,6 +61,11 @@ bool answer_without_mpi(const RunContext& run) {
   return false;
 }
 
+std::optional<ExitCode> run_without_mpi(RunContext& run) {
+  if (run.command_line_error || run.command_line.command != config::Command::plan) return std::nullopt;
+  return plan_command(run);
+}
+
 void join_world(RunContext& run, int* argc, char*** argv) {
   run.mpi.emplace(comm::MpiSession::start(argc, argv));
   comm::require_joined_world(run.launch, run.world().size());
@@ -87,6 +94,10 @@ void load_deck(RunContext& run) {
 }
 
 void prepare_machine(RunContext& run) {
+  const config::MemorySection& memory = run.config().memory;
+  run.memory = util::apply_memory_policy({.recycle = memory.malloc == config::Malloc::recycle,
+                                          .huge_pages = memory.huge_pages == config::HugePages::automatic});
+  if (memory.pretouch) run.memory += ", arena mapped before the first step";
   run.binding =
       comm::bind_cpus(run.mpi->node(), run.config().comm.bind, static_cast<int>(run.config().run.threads));
   at::set_num_threads(run.binding.threads);
@@ -101,6 +112,10 @@ ExitCode run_command(RunContext& run) {
       return check_command(run);
     case config::Command::bench:
       return bench_command(run);
+    case config::Command::doctor:
+      return doctor_command(run);
+    case config::Command::plan:
+      break;  // has run without MPI
   }
   throw Error(ExitCode::internal, "a subcommand without code");
 }

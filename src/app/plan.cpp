@@ -78,16 +78,21 @@ std::string describe_exchange(const fusion::BucketPlan& plan, const fusion::Stra
   return fmt::format("{}{}, {}", config::name_of(choice.strategy), note, buckets);
 }
 
+// Where `shared` runs, weights and optimizer state are there once for all ranks of a node.
 std::string describe_memory(const RunContext& run, model::Network& network, const fusion::BucketPlan& plan,
-                            std::int64_t batch) {
+                            std::int64_t batch, config::Strategy strategy) {
   const DType type = run.loaded.config.run.dtype == config::Dtype::fp64 ? DType::f64 : DType::f32;
   const double array = static_cast<double>(plan.size) * static_cast<double>(plan.element_size);
   const auto optimizer = train::make_arena_optimizer(run.loaded.config.optimizer, plan, type);
   const double states = array * static_cast<double>(optimizer->state_names().size());
   const double activations = train::activation_bytes(network, run.data->train.shape(), type, batch);
-  return fmt::format("about {} a rank: parameters {}, gradients {}, optimizer {}, activations {}",
-                     format_bytes(2 * array + states + activations), format_bytes(array), format_bytes(array),
-                     format_bytes(states), format_bytes(activations));
+  const int ranks = run.mpi->node().size();
+  const bool once = strategy == config::Strategy::shared;
+  const double node = (array + states) * (once ? 1 : ranks) + (array + activations) * ranks;
+  return fmt::format(
+      "about {} a node: parameters {} and optimizer {} {}, gradients {} and activations {} a rank",
+      format_bytes(node), format_bytes(array), format_bytes(states), once ? "once" : "a rank",
+      format_bytes(array), format_bytes(activations));
 }
 
 }  // namespace
@@ -160,7 +165,7 @@ std::vector<std::string> describe_plan(const RunContext& run, model::Network& ne
           "  batch      " + describe_batch(config, geometry, run.world().size()),
           "  optimizer  " + describe_rate(config, geometry),
           "  exchange   " + describe_exchange(plan, choice),
-          "  memory     " + describe_memory(run, network, plan, geometry.batch_per_rank())};
+          "  memory     " + describe_memory(run, network, plan, geometry.batch_per_rank(), choice.strategy)};
 }
 
 }  // namespace kolo::app

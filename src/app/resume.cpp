@@ -16,7 +16,7 @@ namespace {
 
 // Keys that change how a run is carried out or how long it lasts, but not what a step computes.  The batch
 // keys are here because the stored global batch is adopted before the decks are compared.
-constexpr std::array<std::string_view, 18> kMayDiffer = {"run.threads",
+constexpr std::array<std::string_view, 21> kMayDiffer = {"run.threads",
                                                          "run.device",
                                                          "run.progress",
                                                          "run.progress_seconds",
@@ -31,6 +31,9 @@ constexpr std::array<std::string_view, 18> kMayDiffer = {"run.threads",
                                                          "train.on_nonfinite",
                                                          "comm.strategy",
                                                          "comm.bind",
+                                                         "memory.malloc",
+                                                         "memory.huge_pages",
+                                                         "memory.pretouch",
                                                          "checkpoint.every_epochs",
                                                          "checkpoint.every_steps",
                                                          "checkpoint.keep"};

@@ -230,8 +230,9 @@ ExitCode train_command(RunContext& run) {
                          front.progress.get(), front.keeper.get());
   trainer.resume(checkpoint ? &*checkpoint : nullptr);
   const train::Outcome outcome = trainer.run();
+  const std::string memory = describe_node_memory(run);
   comm::agree(world, [&] {
-    if (run.is_root()) report_end(run, outcome, run.replica->plan().parameter_count());
+    if (run.is_root()) report_end(run, outcome, run.replica->plan().parameter_count(), memory);
   });
   return exit_code_of(outcome);
 }

@@ -111,6 +111,15 @@ CpuBinding rebind(hwloc_topology_t topology, const Communicator& node) {
 
 }  // namespace
 
+UsableCores count_usable_cores() {
+  const Topology topology = load_topology();
+  const Bitmap mine = current_binding(topology.get());
+  hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology.get());
+  hwloc_bitmap_and(mine.get(), mine.get(), allowed);
+  return {static_cast<int>(cores_in(topology.get(), mine.get()).size()), hwloc_bitmap_weight(mine.get()),
+          static_cast<int>(cores_in(topology.get(), allowed).size())};
+}
+
 std::pair<int, int> contiguous_part(int count, int parts, int part) {
   if (count < parts) {
     const int one = count == 0 ? 0 : part % count;

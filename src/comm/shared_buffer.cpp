@@ -48,7 +48,9 @@ SharedBuffer SharedBuffer::allocate(const Communicator& node, std::size_t bytes)
   KOLO_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, buffer.window_));
   // Ranks map the segment at different addresses, but at the same offset within a page.
   buffer.bytes_ = {aligned(static_cast<std::byte*>(base)), bytes};
-  if (owner) std::memset(buffer.bytes_.data(), 0, bytes);
+  // Pages of a new segment are zero, and best mapped by the rank that will use them; a rank alone gets plain
+  // memory.
+  if (node.size() == 1) std::memset(buffer.bytes_.data(), 0, bytes);
   buffer.fence(node);
   return buffer;
 }

@@ -61,48 +61,56 @@ void require_values(const po::parsed_options& parsed) {
   }
 }
 
-const CommandRow& find_command(const std::vector<std::string>& arguments) {
-  const auto rows = command_rows();
-  if (arguments.empty()) return rows.front();
-  const std::string& name = arguments.front();
-  const auto row = std::ranges::find(rows, name, &CommandRow::name);
-  if (row == rows.end()) {
-    if (name.ends_with(".ini")) {
-      throw ConfigError(fmt::format("unknown command {}", shown(name)), "a deck is given with --input FILE");
-    }
-    std::vector<std::string> names;
-    for (const CommandRow& known : rows)
-      names.emplace_back(known.name);
-    const std::string hint = nearest_hint(name, names);
-    throw ConfigError(fmt::format("unknown command {}", shown(name)), hint.empty() ? kSeeHelp : hint);
+// The rows of a command: one, or one for each word that may follow it.
+std::vector<CommandRow> rows_of(const std::string& name) {
+  std::vector<CommandRow> rows;
+  std::vector<std::string> names;
+  for (const CommandRow& row : command_rows()) {
+    if (row.name == name) rows.push_back(row);
+    names.emplace_back(row.name);
   }
-  const std::size_t taken = row->topics.empty() ? 1 : 2;
+  if (!rows.empty()) return rows;
+  std::string hint = nearest_hint(name, names);
+  if (name.ends_with(".ini")) hint = "a deck is given with --input FILE";
+  throw ConfigError(fmt::format("unknown command {}", shown(name)), hint.empty() ? kSeeHelp : hint);
+}
+
+CommandRow find_topic(const std::vector<CommandRow>& rows, const std::string& found) {
+  std::vector<std::string> topics;
+  for (const CommandRow& row : rows) {
+    if (row.topic == found) return row;
+    topics.emplace_back(row.topic);
+  }
+  throw ConfigError(fmt::format("kolo {}: {}: expected one of {}", rows.front().name,
+                                found.empty() ? "nothing follows" : shown(found), util::join(topics, ", ")),
+                    nearest_hint(found, topics));
+}
+
+CommandRow find_command(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return command_rows().front();
+  const std::vector<CommandRow> rows = rows_of(arguments.front());
+  const bool has_topic = !rows.front().topic.empty();
+  const std::size_t taken = has_topic ? 2 : 1;
   if (arguments.size() > taken) {
-    throw ConfigError(fmt::format("kolo {}: unexpected argument {}", name, shown(arguments[taken])),
-                      kSeeHelp);
+    throw ConfigError(
+        fmt::format("kolo {}: unexpected argument {}", rows.front().name, shown(arguments[taken])), kSeeHelp);
   }
-  return *row;
+  if (!has_topic) return rows.front();
+  return find_topic(rows, arguments.size() > 1 ? arguments[1] : "");
 }
 
-// The word after the command, for commands that need one.
-std::string find_topic(const CommandRow& row, const std::vector<std::string>& arguments) {
-  if (row.topics.empty()) return "";
-  const std::vector<std::string> known = util::split(row.topics, '|');
-  const std::string found = arguments.size() > 1 ? arguments[1] : "";
-  if (std::ranges::find(known, found) != known.end()) return found;
-  throw ConfigError(
-      fmt::format("kolo {}: {}: expected {}{}", row.name, found.empty() ? "nothing follows" : shown(found),
-                  known.size() > 1 ? "one of " : "", util::join(known, ", ")),
-      nearest_hint(found, known));
+// "bench train", or the command alone.
+std::string full_name(const CommandRow& row) {
+  return std::string(row.name) + (row.topic.empty() ? "" : " ") + std::string(row.topic);
 }
 
-// Options that the command does not take: those of the groups it does not accept.
-void require_accepted(const CommandRow& row, const po::parsed_options& parsed, Accepts group,
-                      const po::options_description& options) {
-  if (row.accepts == group) return;
+// Refuses the options of a group that the command does not take.
+void require_accepted(const CommandRow& row, const po::parsed_options& parsed, const OptionGroup& group) {
+  if (row.takes(group.group)) return;
   for (const po::option& option : parsed.options) {
-    if (option.string_key.empty() || options.find_nothrow(option.string_key, false) == nullptr) continue;
-    throw ConfigError(fmt::format("kolo {} takes no --{}", row.name, option.string_key), kSeeHelp);
+    if (option.string_key.empty() || group.options.find_nothrow(option.string_key, false) == nullptr)
+      continue;
+    throw ConfigError(fmt::format("kolo {} takes no --{}", full_name(row), option.string_key), kSeeHelp);
   }
 }
 
@@ -110,28 +118,30 @@ void require_accepted(const CommandRow& row, const po::parsed_options& parsed, A
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
-  const po::options_description run = run_options(line);
-  const po::options_description bench = bench_options(line);
+  const std::vector<OptionGroup> groups = option_groups(line);
   po::options_description all = deck_options(line);
-  for (const auto& group : {&run, &bench}) {
-    for (const auto& option : group->options())
+  for (const OptionGroup& group : groups) {
+    for (const auto& option : group.options.options())
       all.add(option);
   }
 
   const po::parsed_options parsed = tokenize(argc, argv, all);
   require_values(parsed);
-  const std::vector<std::string> arguments = positional_arguments(parsed);
-  const CommandRow& row = find_command(arguments);
+  const CommandRow row = find_command(positional_arguments(parsed));
   line.command = row.command;
-  line.topic = find_topic(row, arguments);
-  require_accepted(row, parsed, Accepts::deck_and_run_options, run);
-  require_accepted(row, parsed, Accepts::deck_and_bench_options, bench);
+  line.topic = row.topic;
+  for (const OptionGroup& group : groups)
+    require_accepted(row, parsed, group);
   try {
     po::variables_map values;
     po::store(parsed, values);
     po::notify(values);
   } catch (const po::error& malformed) {
     throw ConfigError(fmt::format("command line: {}", printable(malformed.what())), kSeeHelp);
+  }
+  if (line.min_bytes > line.max_bytes) {
+    throw ConfigError(fmt::format("--max-bytes {}: expected at least --min-bytes, which is {}",
+                                  line.max_bytes, line.min_bytes));
   }
   return line;
 }

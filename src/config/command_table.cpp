@@ -4,6 +4,8 @@
 
 #include <boost/program_options/value_semantic.hpp>
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "kolo/config/parse_value.hpp"
 #include "kolo/config/range.hpp"
@@ -16,18 +18,28 @@ namespace {
 
 namespace po = boost::program_options;
 
+constexpr unsigned kNone = 0;
+
 constexpr CommandRow kCommands[] = {
-    {"train", Command::train, Accepts::deck_and_run_options,
+    {"train", "", Command::train, static_cast<unsigned>(Group::run),
      "train; this is what kolo does without a command"},
-    {"check", Command::check, Accepts::deck_options,
-     "validate deck and data, plan, estimate memory; train nothing"},
-    {"bench", Command::bench, Accepts::deck_and_bench_options,
-     "measure what this launch gives; train: a step and its parts", "train"},
+    {"check", "", Command::check, kNone, "validate deck and data, plan, estimate memory; train nothing"},
+    {"bench", "train", Command::bench, Group::repeat | Group::report,
+     "measure a training step and its parts on random images"},
+    {"bench", "allreduce", Command::bench, Group::repeat | Group::sizes | Group::report,
+     "measure the gradient exchange by message size, strategy and type"},
+    {"bench", "data", Command::bench, Group::repeat | Group::report,
+     "measure how fast batches can be made, without training"},
+    {"doctor", "", Command::doctor, static_cast<unsigned>(Group::report),
+     "report what this machine and this launch give, and what to mend; code 5 when something is wrong"},
+    {"plan", "", Command::plan, Group::repeat | Group::launch | Group::report,
+     "try ranks x threads of this node with short jobs and advise; started without mpirun"},
 };
 
 constexpr IntegerRange kEpochs{1, 1'000'000};
 constexpr IntegerRange kRepetitions{1, 1'000'000};
 constexpr IntegerRange kWarmup{0, 1'000'000};
+constexpr std::int64_t kMaxMessage = std::int64_t{1} << 36;
 constexpr int kColumns = 110;
 
 [[noreturn]] void refuse(std::string_view option, const std::string& text, std::string_view expected) {
@@ -63,6 +75,30 @@ std::optional<std::int64_t> whole_number(const std::string& text, std::int64_t m
   return value && *value <= max ? value : std::nullopt;
 }
 
+// Bytes of "4096", "64K" or "64KiB", with K, M and G as powers of 1024.
+std::optional<std::int64_t> byte_count(std::string text) {
+  if (text.ends_with("iB")) text.resize(text.size() - 2);
+  int shift = 0;
+  if (!text.empty()) {
+    const auto unit = std::string_view("KMG").find(text.back());
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(unit) + 1);
+      text.pop_back();
+    }
+  }
+  const auto number = whole_number(text, kMaxMessage >> shift);
+  if (!number || *number == 0) return std::nullopt;
+  return *number << shift;
+}
+
+po::typed_value<std::string>* bytes_value(const char* option, std::int64_t& member) {
+  return text_value("BYTES", [option, &member](const std::string& text) {
+    const auto value = byte_count(text);
+    if (!value) refuse(option, text, "bytes from 1 to 64G, for example 4096, 64K or 16M");
+    member = *value;
+  });
+}
+
 // Seconds of "HH:MM:SS".
 std::optional<double> clock_seconds(const std::string& text) {
   constexpr std::int64_t kMaxHours = 1'000'000;
@@ -90,6 +126,8 @@ po::options_description deck_options(CommandLine& line) {
       ("version", po::bool_switch(&line.version), "print versions and build switches");
   return options;
 }
+
+namespace {
 
 po::options_description run_options(CommandLine& line) {
   const auto take_resume = [&line](const std::string& text) {
@@ -121,15 +159,50 @@ po::options_description run_options(CommandLine& line) {
   return options;
 }
 
-po::options_description bench_options(CommandLine& line) {
-  po::options_description options("Options of a benchmark", kColumns);
+po::options_description repeat_options(CommandLine& line) {
+  po::options_description options("Options of bench and plan", kColumns);
   options.add_options()  //
       ("steps", integer_value("--steps", "N", kRepetitions, line.steps),
        "counted repetitions; default 60")  //
-      ("warmup", integer_value("--warmup", "N", kWarmup, line.warmup),
-       "repetitions before them; default 10")  //
+      ("warmup", integer_value("--warmup", "N", kWarmup, line.warmup), "repetitions before them; default 10");
+  return options;
+}
+
+po::options_description size_options(CommandLine& line) {
+  po::options_description options("Options of bench allreduce", kColumns);
+  options.add_options()                                                                          //
+      ("min-bytes", bytes_value("--min-bytes", line.min_bytes), "smallest message; default 4K")  //
+      ("max-bytes", bytes_value("--max-bytes", line.max_bytes), "largest message; default 64M");
+  return options;
+}
+
+po::options_description launch_options(CommandLine& line) {
+  const auto take_launcher = [&line](const std::string& text) {
+    const auto launcher = parse_value<Launcher>({text});
+    if (!launcher) refuse("--launcher", text, choices_text<Launcher>());
+    line.launcher = *launcher;
+  };
+  po::options_description options("Options of plan", kColumns);
+  options.add_options()  //
+      ("launcher", text_value("mpirun|srun", take_launcher), "what starts the short jobs; default mpirun");
+  return options;
+}
+
+po::options_description report_options(CommandLine& line) {
+  po::options_description options("Options of bench, doctor and plan", kColumns);
+  options.add_options()  //
       ("json", path_value("--json", "FILE", line.json), "write the results to FILE as well, as JSON");
   return options;
+}
+
+}  // namespace
+
+std::vector<OptionGroup> option_groups(CommandLine& line) {
+  return {{Group::run, run_options(line)},
+          {Group::repeat, repeat_options(line)},
+          {Group::sizes, size_options(line)},
+          {Group::launch, launch_options(line)},
+          {Group::report, report_options(line)}};
 }
 
 }  // namespace kolo::config

@@ -4,28 +4,38 @@
 #include <boost/program_options/options_description.hpp>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "kolo/config/command_line.hpp"
 
 namespace kolo::config {
 
-enum class Accepts { deck_options, deck_and_run_options, deck_and_bench_options };
+/// Options beyond the deck's; a subcommand takes some of these groups.
+enum class Group : unsigned { run = 1, repeat = 2, sizes = 4, launch = 8, report = 16 };
+
+constexpr unsigned operator|(Group a, Group b) { return static_cast<unsigned>(a) | static_cast<unsigned>(b); }
+constexpr unsigned operator|(unsigned a, Group b) { return a | static_cast<unsigned>(b); }
 
 struct CommandRow {
   std::string_view name;
+  std::string_view topic;  ///< the word after the command; empty: none follows
   Command command;
-  Accepts accepts;
+  unsigned groups;  ///< of Group
   std::string_view help;
-  std::string_view topics = {};  ///< what may follow the command, separated by '|'; one of them must
+
+  bool takes(Group group) const { return (groups & static_cast<unsigned>(group)) != 0; }
+};
+
+struct OptionGroup {
+  Group group;
+  boost::program_options::options_description options;
 };
 
 std::span<const CommandRow> command_rows();
 
 /// Options of every subcommand; parsed values go to `line`.
 boost::program_options::options_description deck_options(CommandLine& line);
-/// Options of subcommands that train; parsed values go to `line`.
-boost::program_options::options_description run_options(CommandLine& line);
-/// Options of benchmarks; parsed values go to `line`.
-boost::program_options::options_description bench_options(CommandLine& line);
+/// The groups of options that only some subcommands take; parsed values go to `line`.
+std::vector<OptionGroup> option_groups(CommandLine& line);
 
 }  // namespace kolo::config

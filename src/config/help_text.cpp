@@ -50,11 +50,11 @@ std::string help_text() {
   text << "Usage: kolo [COMMAND] [OPTIONS]\n"
           "       mpirun -n 4 kolo --input deck.ini --run-dir runs/a --set optimizer.lr=0.002\n\nCommands:\n";
   for (const CommandRow& row : command_rows())
-    text << fmt::format("  {:8} {}\n", row.name, row.help);
-  text << '\n'
-       << deck_options(unused) << '\n'
-       << run_options(unused) << '\n'
-       << bench_options(unused) << "\nExit codes:\n";
+    text << fmt::format("  {:16} {}\n", fmt::format("{} {}", row.name, row.topic), row.help);
+  text << '\n' << deck_options(unused);
+  for (const OptionGroup& group : option_groups(unused))
+    text << '\n' << group.options;
+  text << "\nExit codes:\n";
   for (const ExitRow& row : kExitRows)
     text << fmt::format("  {:3} {}\n", static_cast<int>(row.code), row.meaning);
   text << '\n' << deck_text();

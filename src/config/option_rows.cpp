@@ -118,6 +118,15 @@ void add_comm(OptionBinder bind, CommSection& comm) {
        "size of the first bucket to be exchanged in MiB");
 }
 
+void add_memory(OptionBinder bind, MemorySection& memory) {
+  bind("malloc", memory.malloc,
+       "freed blocks; recycle: stay with the process for the next step, system: as the C library has it");
+  bind("huge_pages", memory.huge_pages,
+       "pages of 2 MiB for large tensors and the arena; auto: where the system lets a program ask for them");
+  bind("pretouch", memory.pretouch,
+       "map the arena's pages before the first step, each by the rank that will use it");
+}
+
 void add_checkpoint(OptionBinder bind, CheckpointSection& checkpoint) {
   bind("every_epochs", checkpoint.every_epochs, {0, kMaxEpochs},
        "epochs between checkpoints; 0: only at the end and on a stop");
@@ -136,6 +145,7 @@ std::vector<Option> option_rows(Config& config) {
   add_optimizer({"optimizer", rows}, config.optimizer);
   add_schedule({"schedule", rows}, config.schedule);
   add_comm({"comm", rows}, config.comm);
+  add_memory({"memory", rows}, config.memory);
   add_checkpoint({"checkpoint", rows}, config.checkpoint);
   return rows;
 }

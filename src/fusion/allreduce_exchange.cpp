@@ -12,6 +12,7 @@
 
 #include "kolo/util/array_kernels.hpp"
 #include "kolo/util/digest.hpp"
+#include "kolo/util/memory_policy.hpp"
 #include "kolo/util/time.hpp"
 
 namespace kolo::fusion {
@@ -26,6 +27,7 @@ AllreduceExchange::AllreduceExchange(const BucketPlan& plan, DType type, std::si
   storage_.reset(
       static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(kAlignment, arrays * array_bytes_))));
   if (!storage_) throw std::bad_alloc();
+  util::advise_huge_pages(storage_.get(), arrays * array_bytes_);
   std::memset(storage_.get(), 0, arrays * array_bytes_);
   memory_.parameters = storage_.get();
   memory_.gradients = storage_.get() + array_bytes_;

@@ -47,14 +47,14 @@ StrategyChoice choose_strategy(config::Strategy asked, const BucketPlan& plan, D
 }
 
 std::unique_ptr<Exchange> make_exchange(config::Strategy chosen, const BucketPlan& plan, DType type,
-                                        std::size_t states, const comm::Communicator& world,
-                                        comm::Communicator group) {
+                                        std::size_t states, const config::MemorySection& pages,
+                                        const comm::Communicator& world, comm::Communicator group) {
   switch (chosen) {
     case config::Strategy::allreduce:
       group.close();
       return std::make_unique<AllreduceExchange>(plan, type, states, world);
     case config::Strategy::shared:
-      return std::make_unique<SharedExchange>(plan, type, states, world, std::move(group));
+      return std::make_unique<SharedExchange>(plan, type, states, pages, world, std::move(group));
     case config::Strategy::automatic:
       break;
   }

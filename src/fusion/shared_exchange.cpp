@@ -10,12 +10,14 @@
 #include "shared_exchange.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "kolo/comm/agree.hpp"
 #include "kolo/util/array_kernels.hpp"
 #include "kolo/util/digest.hpp"
+#include "kolo/util/memory_policy.hpp"
 #include "kolo/util/time.hpp"
 
 namespace kolo::fusion {
@@ -34,7 +36,8 @@ std::int64_t slice_bound(std::int64_t size, int parts, int part) {
 }  // namespace
 
 SharedExchange::SharedExchange(const BucketPlan& plan, DType type, std::size_t states,
-                               const comm::Communicator& world, comm::Communicator group)
+                               const config::MemorySection& pages, const comm::Communicator& world,
+                               comm::Communicator group)
     : plan_(plan),
       type_(type),
       world_(world),
@@ -53,6 +56,19 @@ SharedExchange::SharedExchange(const BucketPlan& plan, DType type, std::size_t s
   memory_.gradients = next + static_cast<std::size_t>(node_.rank()) * array_bytes_;
   slice_begin_ = slice_bound(plan.size, node_.size(), node_.rank());
   slice_end_ = slice_bound(plan.size, node_.size(), node_.rank() + 1);
+  util::advise_huge_pages(window_.bytes().data(), window_.bytes().size());
+  if (pages.pretouch) touch_own_pages();
+  window_.fence(node_);  // rank 0 may write the parameters now
+}
+
+// Zeros where there are zeros, for the sake of the page faults.
+void SharedExchange::touch_own_pages() const {
+  const std::size_t first = static_cast<std::size_t>(slice_begin_) * size_of(type_);
+  const std::size_t bytes = static_cast<std::size_t>(slice_end_ - slice_begin_) * size_of(type_);
+  std::memset(memory_.parameters + first, 0, bytes);
+  for (std::byte* state : memory_.states)
+    std::memset(state + first, 0, bytes);
+  std::memset(memory_.gradients, 0, array_bytes_);
 }
 
 std::byte* SharedExchange::gradients_of(int node_rank) const {

@@ -12,8 +12,8 @@ class SharedExchange final : public Exchange {
  public:
   /// `group`: the ranks that share the window, all on one node; closed with the exchange.  All groups must
   /// have the same number of ranks, and shared memory must have room: see choose_strategy.
-  SharedExchange(const BucketPlan& plan, DType type, std::size_t states, const comm::Communicator& world,
-                 comm::Communicator group);
+  SharedExchange(const BucketPlan& plan, DType type, std::size_t states, const config::MemorySection& pages,
+                 const comm::Communicator& world, comm::Communicator group);
 
   std::string_view name() const override { return "shared"; }
   const ArenaMemory& memory() const override { return memory_; }
@@ -28,6 +28,7 @@ class SharedExchange final : public Exchange {
 
  private:
   std::byte* gradients_of(int node_rank) const;
+  void touch_own_pages() const;
   template <class T>
   void add_up(std::int64_t begin, std::int64_t end, T* sum) const;
   template <class T>

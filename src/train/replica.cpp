@@ -72,8 +72,8 @@ Replica::Replica(std::shared_ptr<model::Network> network, const config::Config& 
   plan_ = std::make_unique<fusion::BucketPlan>(plan_for(*network_, config.comm));
   comm::require_same(world, plan_->describe());
   optimizer_ = make_arena_optimizer(config.optimizer, *plan_, type_);
-  exchange_ = fusion::make_exchange(strategy, *plan_, type_, optimizer_->state_names().size(), world,
-                                    world.split_by_node());
+  exchange_ = fusion::make_exchange(strategy, *plan_, type_, optimizer_->state_names().size(), config.memory,
+                                    world, world.split_by_node());
   arena_ = std::make_unique<fusion::Arena>(
       *plan_, parameters, exchange_->memory().parameters,
       exchange_->writes_parameters() ? fusion::Arena::Initial::write : fusion::Arena::Initial::adopt);

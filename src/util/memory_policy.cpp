@@ -1,19 +1,69 @@
 #include "kolo/util/memory_policy.hpp"
 
+#include <fmt/format.h>
 #include <malloc.h>
+#include <sys/mman.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 
 namespace kolo::util {
+namespace {
 
-void set_memory_policy() {
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr const char* kHugePageSetting = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+bool ask_for_huge_pages = false;
+
+std::string recycle_blocks() {
 #ifdef __GLIBC__
   // The largest value that the parameters, ints, can take.
   constexpr int kNever = std::numeric_limits<int>::max();
-  if (std::getenv("MALLOC_MMAP_THRESHOLD_") == nullptr) mallopt(M_MMAP_THRESHOLD, kNever);
-  if (std::getenv("MALLOC_TRIM_THRESHOLD_") == nullptr) mallopt(M_TRIM_THRESHOLD, kNever);
+  for (const char* variable : {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}) {
+    if (std::getenv(variable) != nullptr) return fmt::format("freed blocks as {} says", variable);
+  }
+  mallopt(M_MMAP_THRESHOLD, kNever);
+  mallopt(M_TRIM_THRESHOLD, kNever);
+  return "freed blocks recycled";
+#else
+  return "freed blocks as the C library has it";
 #endif
+}
+
+// The word in brackets: "always [madvise] never" -> "madvise"; empty where there is no such setting.
+std::string huge_page_setting() {
+  std::ifstream file(kHugePageSetting);
+  std::string line;
+  std::getline(file, line);
+  const auto open = line.find('['), close = line.find(']');
+  return open == std::string::npos || close == std::string::npos ? ""
+                                                                 : line.substr(open + 1, close - open - 1);
+}
+
+std::string turn_on_huge_pages() {
+  const std::string setting = huge_page_setting();
+  if (setting == "always") return "huge pages everywhere (system setting)";
+  if (setting != "madvise") return fmt::format("no huge pages ({}: {})", kHugePageSetting, setting);
+  ask_for_huge_pages = true;
+  // What libtorch's allocator reads, once, at its first allocation.
+  setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
+  return "huge pages for large tensors";
+}
+
+}  // namespace
+
+std::string apply_memory_policy(const MemoryPolicy& policy) {
+  return (policy.recycle ? recycle_blocks() : "freed blocks as the C library has it") + ", " +
+         (policy.huge_pages ? turn_on_huge_pages() : "no huge pages asked for");
+}
+
+void advise_huge_pages(void* begin, std::size_t bytes) {
+  if (!ask_for_huge_pages) return;
+  const auto first = (reinterpret_cast<std::uintptr_t>(begin) + kHugePage - 1) / kHugePage * kHugePage;
+  const auto last = (reinterpret_cast<std::uintptr_t>(begin) + bytes) / kHugePage * kHugePage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 }  // namespace kolo::util

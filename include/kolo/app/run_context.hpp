@@ -31,6 +31,7 @@ struct RunContext {
   std::optional<comm::MpiSession> mpi;
   config::LoadedConfig loaded;
   std::string deck_name;  ///< file name of the deck without extension; empty without one
+  std::string memory;     ///< the memory policy in force, for people
   comm::CpuBinding binding;
   std::optional<data::DataSets> data;
   std::unique_ptr<train::Replica> replica;

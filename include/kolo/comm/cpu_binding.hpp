@@ -25,6 +25,15 @@ struct CpuBinding {
 /// pool. `threads` > 0 overrides the thread count.  Collective over `node`.
 CpuBinding bind_cpus(const Communicator& node, config::Bind bind, int threads);
 
+/// Physical cores as seen by a process that no launcher has bound.
+struct UsableCores {
+  int mine = 0;     ///< within this process's own affinity
+  int threads = 0;  ///< hardware threads of those within it
+  int of_job = 0;   ///< what comm.bind = auto divides among a node's ranks
+};
+/// Throws CommError when hwloc cannot read the topology.
+UsableCores count_usable_cores();
+
 /// Splits `count` items into `parts` contiguous ranges whose sizes differ by at most one; with fewer items
 /// than parts the ranges wrap around and share.  Returns [first, last) of `part`.
 std::pair<int, int> contiguous_part(int count, int parts, int part);

@@ -75,6 +75,16 @@ template <>
 inline constexpr Choice<Resume> kChoices<Resume>[] = {
     {"off", Resume::off}, {"auto", Resume::automatic}, {"required", Resume::required}};
 
+template <>
+inline constexpr Choice<Malloc> kChoices<Malloc>[] = {{"recycle", Malloc::recycle},
+                                                      {"system", Malloc::system}};
+template <>
+inline constexpr Choice<HugePages> kChoices<HugePages>[] = {{"auto", HugePages::automatic},
+                                                            {"off", HugePages::off}};
+template <>
+inline constexpr Choice<Launcher> kChoices<Launcher>[] = {{"mpirun", Launcher::mpirun},
+                                                          {"srun", Launcher::srun}};
+
 /// An enum with a kChoices array.
 template <class E>
 concept Choosable = std::is_enum_v<E> && std::is_array_v<std::remove_reference_t<decltype(kChoices<E>)>>;

@@ -13,7 +13,7 @@
 
 namespace kolo::config {
 
-enum class Command { train, check, bench };
+enum class Command { train, check, bench, doctor, plan };
 
 struct CommandLine {
   Command command = Command::train;
@@ -29,6 +29,9 @@ struct CommandLine {
   std::string json;          ///< file for the results as JSON; empty: none asked for
   std::int64_t steps = 60;   ///< counted repetitions of a benchmark, >= 1
   std::int64_t warmup = 10;  ///< repetitions before them, >= 0
+  std::int64_t min_bytes = std::int64_t{4} << 10;   ///< bench allreduce: smallest message, >= 1
+  std::int64_t max_bytes = std::int64_t{64} << 20;  ///< and the largest, >= min_bytes
+  Launcher launcher = Launcher::mpirun;             ///< what `kolo plan` starts its jobs with
 };
 
 /// Options are taken by their full names only.  Throws ConfigError for anything that is not of `kolo --help`.

@@ -25,6 +25,9 @@ enum class ScheduleName { constant, step, multistep, cosine };
 enum class Strategy { automatic, shared, allreduce };
 enum class Bind { automatic, keep, none };
 enum class Resume { off, automatic, required };
+enum class Malloc { recycle, system };
+enum class HugePages { automatic, off };
+enum class Launcher { mpirun, srun };
 
 struct RunSection {
   std::int64_t seed = 1;
@@ -122,6 +125,14 @@ struct CommSection {
   bool operator==(const CommSection&) const = default;
 };
 
+struct MemorySection {
+  Malloc malloc = Malloc::recycle;
+  HugePages huge_pages = HugePages::automatic;
+  bool pretouch = true;
+
+  bool operator==(const MemorySection&) const = default;
+};
+
 struct CheckpointSection {
   std::int64_t every_epochs = 1;  ///< 0: only at the end and on a stop
   std::int64_t every_steps = 0;   ///< 0: off
@@ -138,6 +149,7 @@ struct Config {
   OptimizerSection optimizer;
   ScheduleSection schedule;
   CommSection comm;
+  MemorySection memory;
   CheckpointSection checkpoint;
 
   bool operator==(const Config&) const = default;

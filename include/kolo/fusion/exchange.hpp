@@ -84,10 +84,12 @@ StrategyChoice choose_strategy(config::Strategy asked, const BucketPlan& plan, D
 /// Bytes of a node's window under `shared`.
 std::size_t shared_window_bytes(const BucketPlan& plan, DType type, std::size_t states, int ranks_on_node);
 
-/// `plan` must outlive the exchange.  `group`: the ranks that share memory under `shared`,
-/// world.split_by_node() or a part of it; taken over.  Collective over `world`.
+/// `plan` must outlive the exchange.  `pages.pretouch`: under `shared` every rank maps what it will write
+/// before the first step; on machines with several NUMA domains the pages then lie near it.  `group`: the
+/// ranks that share memory under `shared`, world.split_by_node() or a part of it; taken over.  Collective
+/// over `world`.
 std::unique_ptr<Exchange> make_exchange(config::Strategy chosen, const BucketPlan& plan, DType type,
-                                        std::size_t states, const comm::Communicator& world,
-                                        comm::Communicator group);
+                                        std::size_t states, const config::MemorySection& pages,
+                                        const comm::Communicator& world, comm::Communicator group);
 
 }  // namespace kolo::fusion

@@ -81,7 +81,7 @@ class Simulation {
         plan_(fusion::plan_buckets(infos_, sizeof(T), {0.01, 0.2})),
         optimizer_(train::make_arena_optimizer(which.optimizer, plan_, dtype_of<T>())),
         exchange_(fusion::make_exchange(
-            strategy, plan_, dtype_of<T>(), optimizer_->state_names().size(), world,
+            strategy, plan_, dtype_of<T>(), optimizer_->state_names().size(), {}, world,
             ranks_a_node == 0 ? world.split_by_node() : world.split(world.rank() / ranks_a_node))) {
     if (exchange_->writes_parameters()) {
       for_each_slot(
@@ -265,7 +265,8 @@ TEST_F(Exchanges, ADecisionAgainstTheUpdateLeavesEverythingAsItIs) {
   const auto infos = parameters();
   const fusion::BucketPlan plan = fusion::plan_buckets(infos, 4, {});
   for (const auto strategy : {config::Strategy::shared, config::Strategy::allreduce}) {
-    const auto exchange = fusion::make_exchange(strategy, plan, DType::f32, 1, world, world.split_by_node());
+    const auto exchange =
+        fusion::make_exchange(strategy, plan, DType::f32, 1, {}, world, world.split_by_node());
     std::memset(exchange->memory().gradients, 1, static_cast<std::size_t>(plan.size) * 4);
     const std::uint64_t before = exchange->digest();
     for (const bool needs_norm : {false, true}) {

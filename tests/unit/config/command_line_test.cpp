@@ -91,8 +91,10 @@ TEST(CommandLine, CommandRefusesOptionsThatAreNotItsOwn) {
 }
 
 TEST(CommandLine, BenchNeedsToKnowWhat) {
-  EXPECT_EQ(error_of({"bench"}).message, "kolo bench: nothing follows: expected train");
-  EXPECT_EQ(error_of({"bench", "tarin"}).message, "kolo bench: tarin: expected train");
+  EXPECT_EQ(error_of({"bench"}).message,
+            "kolo bench: nothing follows: expected one of train, allreduce, data");
+  EXPECT_EQ(error_of({"bench", "tarin"}).message,
+            "kolo bench: tarin: expected one of train, allreduce, data");
   EXPECT_EQ(error_of({"bench", "tarin"}).hint, "did you mean train?");
   EXPECT_EQ(error_of({"bench", "train", "more"}).message, "kolo bench: unexpected argument more");
 }
@@ -107,6 +109,31 @@ TEST(CommandLine, BenchmarkOptionsReachTheirMembers) {
   EXPECT_EQ(error_of({"--steps", "0", "bench", "train"}).message,
             "--steps 0: expected an integer from 1 to 1000000");
   EXPECT_EQ(error_of({"train", "--json", "x"}).message, "kolo train takes no --json");
+}
+
+TEST(CommandLine, MessageSizesAreBytesWithBinaryUnits) {
+  const CommandLine line = parse({"bench", "allreduce", "--min-bytes", "12", "--max-bytes", "3MiB"});
+  EXPECT_EQ(line.min_bytes, 12);
+  EXPECT_EQ(line.max_bytes, 3 << 20);
+  EXPECT_EQ(parse({"bench", "allreduce", "--max-bytes", "2G"}).max_bytes, std::int64_t{2} << 30);
+  for (const char* bad : {"0", "-1", "K", "1T", "1.5M", "65G", " 4"}) {
+    EXPECT_THAT(error_of({"bench", "allreduce", "--max-bytes", bad}).message,
+                HasSubstr("expected bytes from 1 to 64G"))
+        << bad;
+  }
+  EXPECT_EQ(error_of({"bench", "allreduce", "--max-bytes", "1K"}).message,
+            "--max-bytes 1024: expected at least --min-bytes, which is 4096");
+  EXPECT_EQ(error_of({"bench", "train", "--max-bytes", "1M"}).message,
+            "kolo bench train takes no --max-bytes");
+}
+
+TEST(CommandLine, PlanAndDoctorTakeTheirOwnOptions) {
+  EXPECT_EQ(parse({"plan", "--launcher", "srun"}).launcher, Launcher::srun);
+  EXPECT_EQ(parse({"plan"}).launcher, Launcher::mpirun);
+  EXPECT_EQ(error_of({"plan", "--launcher", "qsub"}).message,
+            "--launcher qsub: expected one of mpirun, srun");
+  EXPECT_EQ(parse({"doctor", "--json", "x"}).json, "x");
+  EXPECT_EQ(error_of({"doctor", "--steps", "3"}).message, "kolo doctor takes no --steps");
 }
 
 TEST(CommandLine, MissingRepeatedOrSurplusValuesAreRefused) {

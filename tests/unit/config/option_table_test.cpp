@@ -47,8 +47,9 @@ TEST_F(OptionTableTest, NoKeyIsThereTwiceAndSectionsAreContiguous) {
 // Each row writes a member of its own: setting one key changes what that key prints and no other.
 TEST_F(OptionTableTest, EveryKeyChangesOneMemberOnly) {
   const std::vector<std::string> tries = {
-      "3",    "5",    "false",         "true",   "0.25", "fp64",      "cpu",  "bar",           "idx", "cifar",
-      "skip", "adam", "bias_and_norm", "linear", "step", "allreduce", "keep", "channels_last", "text"};
+      "3",    "5",         "false", "true",          "0.25",   "fp64",          "cpu",
+      "bar",  "idx",       "cifar", "skip",          "adam",   "bias_and_norm", "linear",
+      "step", "allreduce", "keep",  "channels_last", "system", "off",           "text"};
   for (const Option& option : table_.options()) {
     if (option.key() == "model.batch_norm") continue;  // has one value only
     Config changed;

@@ -1,0 +1,24 @@
+#include "kolo/util/process_memory.hpp"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace kolo::util {
+
+std::optional<ProcessMemory> process_memory() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  std::optional<double> total, shared;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    double kibibytes = 0;
+    if (!(words >> name >> kibibytes)) continue;
+    if (name == "Pss:") total = kibibytes * 1024;
+    if (name == "Pss_Shmem:") shared = kibibytes * 1024;
+  }
+  if (!total || !shared) return std::nullopt;
+  return ProcessMemory{*total, *shared};
+}
+
+}  // namespace kolo::util
