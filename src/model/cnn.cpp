@@ -7,8 +7,8 @@
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/relu.h>
 #include <torch/nn/modules/conv.h>
-#include <torch/nn/modules/linear.h>
 
+#include "kolo/model/linear.hpp"
 #include "kolo/model/registry.hpp"
 
 namespace kolo::model {
@@ -23,8 +23,8 @@ class Cnn final : public Network {
   explicit Cnn(const ModelSpec& spec) : dropout_(spec.section.dropout) {
     conv1_ = register_module("conv1", conv3x3(spec.channels, 32));
     conv2_ = register_module("conv2", conv3x3(32, 64));
-    fc1_ = register_module("fc1", torch::nn::Linear(64 * (spec.height / 4) * (spec.width / 4), 512));
-    fc2_ = register_module("fc2", torch::nn::Linear(512, spec.classes));
+    fc1_ = register_module("fc1", std::make_shared<Linear>(64 * (spec.height / 4) * (spec.width / 4), 512));
+    fc2_ = register_module("fc2", std::make_shared<Linear>(512, spec.classes));
   }
 
   at::Tensor forward(at::Tensor images) override {
@@ -40,8 +40,8 @@ class Cnn final : public Network {
  private:
   torch::nn::Conv2d conv1_{nullptr};
   torch::nn::Conv2d conv2_{nullptr};
-  torch::nn::Linear fc1_{nullptr};
-  torch::nn::Linear fc2_{nullptr};
+  std::shared_ptr<Linear> fc1_;
+  std::shared_ptr<Linear> fc2_;
   double dropout_;
 };
 

@@ -3,10 +3,10 @@
 #include <ATen/ops/relu.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/nn/modules/linear.h>
 
 #include <algorithm>
 
+#include "kolo/model/linear.hpp"
 #include "kolo/model/registry.hpp"
 #include "kolo/util/error.hpp"
 
@@ -34,10 +34,11 @@ class Mlp final : public Network {
 
  private:
   void add(std::int64_t in, std::int64_t out) {
-    layers_.push_back(register_module(fmt::format("fc{}", layers_.size() + 1), torch::nn::Linear(in, out)));
+    layers_.push_back(
+        register_module(fmt::format("fc{}", layers_.size() + 1), std::make_shared<Linear>(in, out)));
   }
 
-  std::vector<torch::nn::Linear> layers_;
+  std::vector<std::shared_ptr<Linear>> layers_;
   double dropout_;
 };
 

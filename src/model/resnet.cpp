@@ -8,13 +8,13 @@
 #include <ATen/ops/relu.h>
 #include <torch/nn/init.h>
 #include <torch/nn/modules/container/sequential.h>
-#include <torch/nn/modules/linear.h>
 
 #include <array>
 #include <memory>
 #include <string>
 
 #include "kolo/model/convolution.hpp"
+#include "kolo/model/linear.hpp"
 #include "kolo/model/registry.hpp"
 
 namespace kolo::model {
@@ -123,7 +123,7 @@ class ResNet final : public Network {
         in = width * BlockType::kExpansion;
       }
     }
-    fc_ = register_module("fc", torch::nn::Linear(in, spec.classes));
+    fc_ = register_module("fc", std::make_shared<Linear>(in, spec.classes));
     initialise_convolutions();
   }
 
@@ -149,7 +149,7 @@ class ResNet final : public Network {
   ConvolutionPtr conv1_;
   std::shared_ptr<BatchNorm2d> bn1_;
   std::array<torch::nn::Sequential, 4> layers_{nullptr, nullptr, nullptr, nullptr};
-  torch::nn::Linear fc_{nullptr};
+  std::shared_ptr<Linear> fc_;
 };
 
 template <class BlockType, std::int64_t... depths>

@@ -42,21 +42,23 @@ std::string huge_page_setting() {
                                                                  : line.substr(open + 1, close - open - 1);
 }
 
-std::string turn_on_huge_pages() {
+std::string turn_on_huge_pages(bool recycled) {
   const std::string setting = huge_page_setting();
   if (setting == "always") return "huge pages everywhere (system setting)";
   if (setting != "madvise") return fmt::format("no huge pages ({}: {})", kHugePageSetting, setting);
   ask_for_huge_pages = true;
+  // A huge page that is mapped anew for every use is cleared whole every time: dearer than small pages.
+  if (!recycled) return "huge pages for the arena";
   // What libtorch's allocator reads, once, at its first allocation.
   setenv("THP_MEM_ALLOC_ENABLE", "1", /*overwrite=*/0);
-  return "huge pages for large tensors";
+  return "huge pages for large tensors and the arena";
 }
 
 }  // namespace
 
 std::string apply_memory_policy(const MemoryPolicy& policy) {
   return (policy.recycle ? recycle_blocks() : "freed blocks as the C library has it") + ", " +
-         (policy.huge_pages ? turn_on_huge_pages() : "no huge pages asked for");
+         (policy.huge_pages ? turn_on_huge_pages(policy.recycle) : "no huge pages asked for");
 }
 
 void advise_huge_pages(void* begin, std::size_t bytes) {

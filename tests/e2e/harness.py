@@ -46,9 +46,9 @@ class KoloTest(unittest.TestCase):
         self.assertEqual(len(result.error_lines), int(expect not in (0, 75)), str(result))
         return result
 
-    def train(self, deck, run_dir, **options):
+    def train(self, deck, run_dir, *arguments, **options):
         """A training run of `deck` into `run_dir`."""
-        return self.run_kolo("--input", deck, "--run-dir", run_dir, **options)
+        return self.run_kolo("--input", deck, "--run-dir", run_dir, *arguments, **options)
 
     def write_deck(self, values, name="deck.ini"):
         """Writes {"section.key": value} as a deck; returns its path."""

@@ -70,6 +70,17 @@ class Sameness(harness.KoloTest):
         self.train(self.write_deck(DECK), "whole", ranks=3)
         self.require_same_losses({1: runs[1], 3: self.dir / "whole"}, 1e-10)
 
+    def test_strategy_may_change_between_save_and_resume(self):
+        deck = self.write_deck(DECK | {"optimizer.name": "adam", "optimizer.lr": 0.001, "train.clip_norm": 0.5})
+        self.train(deck, "undisturbed", ranks=2, sets={"comm.strategy": "shared"})
+        for first, second in (("shared", "allreduce"), ("allreduce", "shared")):
+            run = f"{first}-{second}"
+            self.train(deck, run, "--stop-after-epochs", "1", ranks=2, expect=75, sets={"comm.strategy": first})
+            resumed = self.run_kolo("--run-dir", run, "--resume", "required", ranks=2, sets={"comm.strategy": second})
+            self.assertIn(f"not bit-exact: the strategy was {first}, now {second}", resumed.out)
+            losses = [results.column(self.dir / name, "train_loss") for name in (run, "undisturbed")]
+            self.assertLessEqual(results.largest_relative_difference(*losses), 1e-10, run)
+
     def test_fp32_sgd(self):
         self.require_same_losses(self.runs(run__dtype="fp32", optimizer__name="sgd"), 1e-4)
 
