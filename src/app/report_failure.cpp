@@ -29,6 +29,7 @@ Failure describe(const RunContext& run, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const comm::AgreedError& e) {
+    if (run.mpi && e.ranks < run.world().size()) return {e.code(), where + e.what(), e.hint()};
     const std::string origin = e.origin_rank == 0 ? "" : "rank " + std::to_string(e.origin_rank) + ": ";
     return {e.code(), origin + e.what(), e.hint(), true};
   } catch (const Error& e) {

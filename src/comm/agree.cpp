@@ -35,7 +35,7 @@ void throw_together(const Communicator& comm, const std::exception_ptr& mine) {
   const auto code = comm.broadcast(static_cast<std::int64_t>(failure.code), origin);
   const std::string message = comm.broadcast(failure.message, origin);
   const std::string hint = comm.broadcast(failure.hint, origin);
-  throw AgreedError(static_cast<ExitCode>(code), message, hint, origin);
+  throw AgreedError(static_cast<ExitCode>(code), message, hint, origin, comm.size());
 }
 
 }  // namespace kolo::comm

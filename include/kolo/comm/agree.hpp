@@ -14,11 +14,13 @@
 
 namespace kolo::comm {
 
-/// An Error that every rank throws at the same place: the handler may finalize MPI and only rank 0 prints it.
+/// An Error that every rank of a communicator throws at the same place.  Where that is the whole job the
+/// handler may finalize MPI and only rank 0 prints it; the ranks outside a smaller one know nothing of it.
 struct AgreedError : Error {
-  AgreedError(ExitCode code, const std::string& message, std::string hint, int origin)
-      : Error(code, message, std::move(hint)), origin_rank(origin) {}
-  int origin_rank;
+  AgreedError(ExitCode code, const std::string& message, std::string hint, int origin, int size)
+      : Error(code, message, std::move(hint)), origin_rank(origin), ranks(size) {}
+  int origin_rank;  ///< in the communicator
+  int ranks;        ///< that agreed
 };
 
 /// Collective.  Returns when no rank passed an error; throws AgreedError on every rank otherwise.
