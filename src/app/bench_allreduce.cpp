@@ -12,9 +12,11 @@
 #include "kolo/bench/copy_bandwidth.hpp"
 #include "kolo/bench/message.hpp"
 #include "kolo/comm/agree.hpp"
+#include "kolo/comm/machine.hpp"
 #include "kolo/config/choices.hpp"
 #include "kolo/fusion/exchange.hpp"
 #include "kolo/util/log.hpp"
+#include "kolo/util/strings.hpp"
 
 namespace kolo::app {
 namespace {
@@ -72,6 +74,7 @@ void print_header(const RunContext& run, const Nodes& nodes) {
   util::log(fmt::format("bench allreduce: {} rank{} on {} node{}, at most {} repetitions after {} of warm-up",
                         ranks, ranks == 1 ? "" : "s", nodes.count, nodes.count == 1 ? "" : "s",
                         run.command_line.steps, run.command_line.warmup));
+  if (ranks == 1) util::log("  one rank: nothing is exchanged, the times are those of calls");
   util::log("  time: the slowest rank's, median; algbw: bytes / time; busbw: algbw x 2 (n - 1) / n");
   util::log("  plain MPI: one MPI_Allreduce of the message, in place");
   util::log(
@@ -89,6 +92,21 @@ void print(const Row& row) {
                         row.result.correct ? "ok" : "WRONG"));
 }
 
+// Contributions, results, the exchange's arrays and what is copied to find the limit, of every rank.
+constexpr double kArraysOfARank = 7;
+
+// Why messages of `bytes` do not fit in some node's memory; nothing when they do.  Collective.
+std::string lacks_memory_for(const RunContext& run, const Nodes& nodes, std::int64_t bytes) {
+  const double needed = kArraysOfARank * static_cast<double>(nodes.ranks) * static_cast<double>(bytes);
+  const comm::Machine machine = comm::look_at_machine();
+  const std::int64_t most = machine.limits.memory_bytes.value_or(machine.available_bytes);
+  const double available = static_cast<double>(std::min(machine.available_bytes, most));
+  const double least = run.world().all_reduce(available - needed, comm::Op::min);
+  if (least >= 0) return "";
+  return fmt::format("about {} a node are needed, {} too many", util::format_bytes(needed),
+                     util::format_bytes(-least));
+}
+
 Row measure(const RunContext& run, const bench::AllreduceCase& what, double limit_seconds) {
   const int ranks = run.world().size();
   Row row;
@@ -98,7 +116,8 @@ Row measure(const RunContext& run, const bench::AllreduceCase& what, double limi
                                         static_cast<int>(run.command_line.steps));
   row.algbw = static_cast<double>(row.bytes) / row.result.seconds;
   row.busbw = row.algbw * 2 * (ranks - 1) / ranks;
-  row.percent_of_copy_limit = 100 * limit_seconds / row.result.seconds;
+  // A rank alone has nothing to sum.
+  row.percent_of_copy_limit = ranks > 1 ? 100 * limit_seconds / row.result.seconds : 0;
   return row;
 }
 
@@ -159,8 +178,14 @@ std::string bench_allreduce(RunContext& run) {
   const Nodes nodes = {run.world().all_reduce(first_of_node, comm::Op::sum), node.size()};
   print_header(run, nodes);
   std::map<std::int64_t, double> limit_seconds;  // by bytes
-  for (const std::int64_t bytes : sizes_to_measure(run.command_line))
+  for (const std::int64_t bytes : sizes_to_measure(run.command_line)) {
+    const std::string lack = lacks_memory_for(run, nodes, bytes);
+    if (!lack.empty()) {
+      util::log(fmt::format("  messages of {} bytes and more are not measured: {}", bytes, lack));
+      break;
+    }
     limit_seconds[bytes] = copy_limit_seconds(run, nodes, bytes);
+  }
   std::vector<Row> rows;
   for (const DType type : types_to_measure(run)) {
     for (const config::Strategy strategy : strategies_to_measure(run.config())) {

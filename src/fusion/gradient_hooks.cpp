@@ -11,6 +11,7 @@
 
 #include "kolo/util/array_kernels.hpp"
 #include "kolo/util/error.hpp"
+#include "kolo/util/time.hpp"
 
 namespace kolo::fusion {
 
@@ -85,6 +86,7 @@ void GradientHooks::begin_step() {
 // True when the gradient is now the arena's.
 bool GradientHooks::on_gradient(std::size_t slot, const at::Tensor& gradient) {
   if (!armed_ || !gradient.defined()) return false;
+  const util::Stopwatch watch;
   const at::NoGradGuard no_grad;
   at::Tensor parameter = arena_.parameters()[slot].tensor;
   at::Tensor& earlier = parameter.mutable_grad();
@@ -93,6 +95,7 @@ bool GradientHooks::on_gradient(std::size_t slot, const at::Tensor& gradient) {
   earlier.reset();
   ++arrivals_[slot];
   hand_over_ready_buckets();
+  seconds_ += watch.seconds();
   return true;
 }
 

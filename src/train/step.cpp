@@ -84,7 +84,7 @@ StepResult TrainStep::run(const BatchSource& source, const StepRequest& request)
   result.applied = applied_;
   result.stop = control_.stop();
   const fusion::ExchangeTimes after = replica_.exchange().times();
-  result.times.exchange = after.exchange - before.exchange;
+  result.times.exchange += after.exchange - before.exchange;
   result.times.update = after.update - before.update;
   return result;
 }
@@ -108,10 +108,14 @@ Sums TrainStep::compute(const BatchSource& source, const StepRequest& request, S
 
     const bool last = i + 1 == request.micro_batches;
     if (last) replica_.hooks().arm();
+    const double hooked_before = replica_.hooks().seconds();
     const double exchanged_before = replica_.exchange().times().exchange;
     (loss / static_cast<double>(request.global_samples)).backward();
     if (last) replica_.hooks().require_complete();
-    times.backward += watch.lap() - (replica_.exchange().times().exchange - exchanged_before);
+    const double hooked = replica_.hooks().seconds() - hooked_before;
+    times.backward += watch.lap() - hooked;
+    // The copies into the arena are a part of the exchange; what it did itself it counts itself.
+    times.exchange += hooked - (replica_.exchange().times().exchange - exchanged_before);
   }
   loss_finite_ = std::isfinite(sums.loss);
   return sums;

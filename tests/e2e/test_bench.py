@@ -1,5 +1,7 @@
-"""kolo bench allreduce and kolo bench data: what they print, write and refuse.  No test looks at a speed."""
+"""kolo bench: what it prints, writes and refuses.  No test looks at a speed."""
 import json
+import os
+import threading
 
 import datasets
 import harness
@@ -8,6 +10,9 @@ ROW_KEYS = ["type", "strategy", "bytes", "elements", "time_us", "algbw_gb_s", "b
             "percent_of_copy_limit", "correct"]
 DATA_KEYS = ["samples_per_s", "samples_per_s_per_rank", "batch_per_rank", "ranks", "prefetch", "wait_ms", "wait_p95_ms",
              "bytes_per_s"]
+STEP_KEYS = ["samples_per_s", "step_ms", "step_p95_ms", "step_ms_without_exchange", "data_ms", "forward_ms",
+             "backward_ms", "exchange_ms", "update_ms", "move_limit_ms", "ranks", "threads", "batch_per_rank",
+             "accumulate", "strategy", "model", "optimizer", "parameters"]
 ELEMENT_BYTES = {"fp32": 4, "fp64": 8}
 FEW = ("--steps", 3, "--warmup", 1)
 
@@ -19,6 +24,56 @@ class Bench(harness.KoloTest):
         """Returns the finished run and its JSON."""
         result = self.run_kolo("bench", topic, *FEW, "--json", "bench.json", *arguments, **options)
         return result, json.loads((self.dir / "bench.json").read_text())
+
+
+class Train(Bench):
+    """kolo bench train."""
+
+    SMALL = {"model.name": "mlp", "model.hidden": 16, "data.height": 8, "data.width": 8, "train.batch_per_rank": 6}
+
+    def require_times(self, found):
+        self.assertEqual(list(found), STEP_KEYS)
+        parts = sum(found[f"{part}_ms"] for part in ("data", "forward", "backward", "exchange", "update"))
+        self.assertGreater(found["samples_per_s"], 0)
+        self.assertGreater(found["update_ms"], 0)
+        self.assertGreater(found["exchange_ms"], 0)  # the copies into the arena, even of a rank alone
+        self.assertGreaterEqual(found["step_p95_ms"], found["step_ms"])
+        self.assertLess(parts, 20 * found["step_ms"])
+
+    def test_both_strategies_and_one_rank(self):
+        for ranks, sets, strategy in ((1, {}, "allreduce"), (2, {}, "shared"),
+                                      (3, {"comm.strategy": "allreduce"}, "allreduce")):
+            found = self.bench("train", ranks=ranks, sets=self.SMALL | sets)[1]
+            self.require_times(found)
+            self.assertEqual((found["ranks"], found["threads"], found["batch_per_rank"], found["accumulate"]),
+                             (ranks, 1, 6, 1))
+            self.assertEqual((found["strategy"], found["model"], found["optimizer"]), (strategy, "mlp", "sgd"))
+            self.assertEqual(found["parameters"], 3 * 8 * 8 * 16 + 16 + 16 * 10 + 10)
+            self.assertEqual(found["move_limit_ms"] > 0, strategy == "shared")
+
+    def test_passes_clipping_and_fp64(self):
+        sets = {"train.accumulate": 3, "train.clip_norm": 0.1, "run.dtype": "fp64", "optimizer.name": "adamw"}
+        found = self.bench("train", ranks=2, sets=self.SMALL | sets)[1]
+        self.require_times(found)
+        self.assertEqual((found["batch_per_rank"], found["accumulate"]), (6, 3))
+
+    def test_a_learning_rate_that_diverges_is_measured_all_the_same(self):
+        found = self.bench("train", ranks=2, sets=self.SMALL | {"optimizer.lr": 1e30, "optimizer.name": "sgd"})[1]
+        self.require_times(found)
+
+    def test_json_goes_into_a_pipe_and_through_a_link(self):
+        os.mkfifo(self.dir / "pipe")
+        read = []
+        reader = threading.Thread(target=lambda: read.append((self.dir / "pipe").read_text()), daemon=True)
+        reader.start()
+        self.run_kolo("bench", "train", *FEW, "--json", "pipe", ranks=1, sets=self.SMALL)
+        reader.join(60)
+        self.assertEqual(list(json.loads(read[0])), STEP_KEYS)
+        (self.dir / "target.json").write_text("old")
+        (self.dir / "link.json").symlink_to("target.json")
+        self.run_kolo("bench", "train", *FEW, "--json", "link.json", ranks=1, sets=self.SMALL)
+        self.assertTrue((self.dir / "link.json").is_symlink())
+        self.assertEqual(list(json.loads((self.dir / "target.json").read_text())), STEP_KEYS)
 
 
 class Allreduce(Bench):
@@ -59,6 +114,11 @@ class Allreduce(Bench):
         result, found = self.bench("allreduce", "--max-bytes", "4K")
         self.assertEqual({row["strategy"] for row in found["rows"]}, {"allreduce"})
         self.assertIn("not measured: no node has more than one rank", result.out)
+
+    def test_messages_larger_than_memory_are_not_tried(self):
+        result, found = self.bench("allreduce", "--min-bytes", "60G", "--max-bytes", "64G", ranks=2)
+        self.assertEqual(found["rows"], [])
+        self.assertIn("are not measured: about", result.out)
 
     def test_sizes_that_contradict_are_refused(self):
         result = self.start("bench", "allreduce", "--min-bytes", "8K", "--max-bytes", "4K", ranks=2).finish()

@@ -41,6 +41,8 @@ class GradientHooks {
   /// This rank has no samples in the step, or failed: hands over all buckets not yet handed over, as zeros.
   void contribute_zeros();
 
+  /// Time spent in the hooks since they were made, what `ready` took included.
+  double seconds() const { return seconds_; }
   /// False when a gradient of this step was non-finite or above the limit.
   bool finite() const { return first_bad_slot_ == kNone; }
   /// The first such parameter in order of arrival; empty when finite().
@@ -62,6 +64,7 @@ class GradientHooks {
   std::vector<int> arrivals_;
   std::size_t next_bucket_ = 0;
   std::size_t first_bad_slot_ = kNone;
+  double seconds_ = 0;
   bool armed_ = false;
 };
 

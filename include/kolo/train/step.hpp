@@ -26,7 +26,7 @@ struct StepTimes {
   double data = 0;  ///< waiting for the loader
   double forward = 0;
   double backward = 0;  ///< without the exchange inside it
-  double exchange = 0;
+  double exchange = 0;  ///< the copies of gradients into the arena included
   double update = 0;
   StepTimes& operator+=(const StepTimes& other);
 };
