@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 #include <hwloc.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string_view>
 
@@ -60,6 +63,7 @@ std::vector<hwloc_obj_t> cores_in(hwloc_topology_t topology, hwloc_const_bitmap_
 // The variable that says the user asked for a binding, or null.
 const char* explicit_request() {
   for (const char* name : {"OMPI_MCA_hwloc_base_binding_policy", "OMPI_MCA_rmaps_base_mapping_policy",
+                           "OMPI_MCA_hwloc_base_cpu_list", "OMPI_MCA_hwloc_base_cpu_set",
                            "PRTE_MCA_hwloc_default_binding_policy", "SLURM_CPU_BIND_TYPE"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
@@ -93,8 +97,38 @@ bool ranks_overlap(const Communicator& node, hwloc_const_bitmap_t mine) {
   return overlap;
 }
 
+// Open MPI's launcher or daemon; not a container's starter, which mpirun has bound as it would bind a rank.
+bool parent_is_launcher() {
+  std::ifstream file(fmt::format("/proc/{}/comm", getppid()));
+  std::string name;
+  std::getline(file, name);
+  constexpr std::array<std::string_view, 6> kLaunchers = {"mpirun", "mpiexec", "orterun",
+                                                          "orted",  "prterun", "prted"};
+  return std::ranges::find(kLaunchers, name) != kLaunchers.end();
+}
+
+// What the ranks of this node may divide: mpirun binds each to a core of its own accord, so what mpirun (or
+// its daemon) itself may use; without it what this process inherited, from taskset or a batch system.
+Bitmap cores_to_divide(hwloc_topology_t topology, const Communicator& node) {
+  Bitmap set = current_binding(topology);
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) {
+    const bool known = parent_is_launcher() &&
+                       hwloc_get_proc_cpubind(topology, getppid(), set.get(), HWLOC_CPUBIND_PROCESS) == 0;
+    if (!known) hwloc_bitmap_copy(set.get(), hwloc_topology_get_allowed_cpuset(topology));
+  }
+  hwloc_bitmap_and(set.get(), set.get(), hwloc_topology_get_allowed_cpuset(topology));
+  // All divide the same cores, whatever each was started with.
+  Bitmap one(hwloc_bitmap_alloc());
+  for (const std::string& list : node.all_gather(to_list(set.get()))) {
+    hwloc_bitmap_list_sscanf(one.get(), list.c_str());
+    hwloc_bitmap_or(set.get(), set.get(), one.get());
+  }
+  return set;
+}
+
 CpuBinding rebind(hwloc_topology_t topology, const Communicator& node) {
-  hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology);
+  const Bitmap divided = cores_to_divide(topology, node);
+  hwloc_const_bitmap_t allowed = divided.get();
   const std::vector<hwloc_obj_t> cores = cores_in(topology, allowed);
   const auto [first, last] = contiguous_part(static_cast<int>(cores.size()), node.size(), node.rank());
   Bitmap set(hwloc_bitmap_alloc());
@@ -102,7 +136,9 @@ CpuBinding rebind(hwloc_topology_t topology, const Communicator& node) {
     hwloc_bitmap_or(set.get(), set.get(), cores[static_cast<std::size_t>(i)]->cpuset);
   }
   hwloc_bitmap_and(set.get(), set.get(), allowed);
-  const std::string reason = fmt::format("auto: {} cores over {} ranks", cores.size(), node.size());
+  const std::string reason =
+      fmt::format("auto: {} core{} over {} rank{}", cores.size(), cores.size() == 1 ? "" : "s", node.size(),
+                  node.size() == 1 ? "" : "s");
   if (hwloc_set_cpubind(topology, set.get(), HWLOC_CPUBIND_PROCESS) != 0) {
     return describe(topology, current_binding(topology).get(), "kept: this system does not let kolo bind");
   }

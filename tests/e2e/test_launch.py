@@ -81,5 +81,15 @@ class DeadRank(harness.KoloTest):
         self.assertEqual(results.column(self.dir / "run", "epoch"), list(range(1, done + 2)))
 
 
+class Cores(harness.KoloTest):
+    """comm.bind = auto divides what the user left to this job."""
+
+    def test_what_taskset_allows_is_not_exceeded(self):
+        core = sorted(os.sched_getaffinity(0))[-1]
+        result = self.run_kolo("bench", "train", "--steps", 1, "--warmup", 0, threads=None,
+                               sets={"model.name": "mlp", "model.hidden": 8}, before=["taskset", "-c", str(core)])
+        self.assertRegex(result.out, rf"binding auto: 1 core over 1 rank\n.* core {core}  1 thread ")
+
+
 if __name__ == "__main__":
     harness.main()
