@@ -63,6 +63,7 @@ HostFacts host_facts(const RunContext& run) {
   facts.ranks = run.mpi->node().size();
   facts.machine = comm::look_at_machine();
   facts.shared_memory = comm::look_at_shared_memory();
+  facts.mpi = comm::look_at_mpi();
   return facts;
 }
 
@@ -85,10 +86,8 @@ DoctorFacts gather_facts(RunContext& run) {
   const bool speaks_for_host = run.mpi->node().rank() == 0;
   const auto first_rank = run.mpi->node().broadcast(static_cast<std::int64_t>(world.rank()), 0);
   DoctorFacts facts;
-  const std::string host = comm::agree(world, [&] {
-    facts.mpi = comm::look_at_mpi();
-    return speaks_for_host ? dump(host_facts(run)) : "";
-  });
+  const std::string host =
+      comm::agree(world, [&] { return speaks_for_host ? dump(host_facts(run)) : std::string(); });
   facts.hosts = parse<HostFacts>(world.all_gather(host));
   facts.ranks = parse<RankFacts>(world.all_gather(dump(rank_facts(run, static_cast<int>(first_rank)))));
   facts.launch = launch_facts(run);

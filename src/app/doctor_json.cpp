@@ -23,6 +23,7 @@ std::string to_json(const DoctorFacts& facts, const std::vector<Finding>& findin
     Json room = taken(json, "shared_memory");
     room["host"] = host.name;
     room["window_bytes"] = taken(json, "window_bytes");
+    room["lacks_room"] = taken(json, "lacks_room");
     memory.push_back({{"host", host.name}, {"bytes_per_s", taken(json, "copy_speed")}});
     rooms.push_back(room);
     hosts.push_back(json);
@@ -46,7 +47,7 @@ std::string to_json(const DoctorFacts& facts, const std::vector<Finding>& findin
       {"healthy", errors_among(findings).empty()},
       {"hosts", hosts},
       {"ranks", ranks},
-      {"mpi", Json(facts.mpi)},
+      {"mpi", Json(facts.hosts.front().mpi)},
       {"launch", Json(facts.launch)},
       {"shared_memory", {{"model", facts.window_model}, {"hosts", rooms}}},
       {"libtorch", Json(facts.torch)},

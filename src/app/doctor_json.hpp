@@ -33,7 +33,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Machine, processor, sockets, numa_nodes, core
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MpiFacts, library, library_major, header_major, multithreaded,
                                    thread_level, messaging, transports, single_copy, ptrace_scope, settings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LeftOver, path, bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedMemory, bytes, free_bytes, left_over)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedMemory, bytes, free_bytes, left_over, hidden_processes)
 
 }  // namespace kolo::comm
 
@@ -42,7 +42,7 @@ namespace kolo::app {
 using Json = nlohmann::json;
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostFacts, name, first_rank, ranks, machine, shared_memory, window_bytes,
-                                   copy_speed)
+                                   lacks_room, copy_speed, mpi)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankSpeed, product_fp32, product_bf16, convolution_fp32, convolution_bf16)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, first_rank, host, cores, core_list, threads,
                                    omp_num_threads, capability, speed)

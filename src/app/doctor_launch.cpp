@@ -9,29 +9,29 @@
 namespace kolo::app {
 namespace {
 
-void judge_mpi(const DoctorFacts& facts, std::vector<Finding>& findings) {
-  const comm::MpiFacts& mpi = facts.mpi;
+void judge_mpi(const HostFacts& host, std::vector<Finding>& findings) {
+  const comm::MpiFacts& mpi = host.mpi;
   if (mpi.library_major != 0 && mpi.header_major != 0 && mpi.library_major != mpi.header_major) {
     findings.push_back(
         {Severity::error, "mpi-version",
-         fmt::format("{}: the library that runs is not the one kolo was compiled for", mpi.library),
+         fmt::format("{}: {}: the library that runs is not the one kolo was compiled for", host.name,
+                     mpi.library),
          "load the MPI kolo was built with (module, LD_LIBRARY_PATH), or build kolo anew with this one"});
   }
   if (!mpi.multithreaded) {
     findings.push_back(
-        {Severity::warning, "mpi-threads",
-         fmt::format("MPI offers thread level {}, not multiple: the watchdog that ends a job with a "
-                     "stuck rank cannot call MPI",
-                     mpi.thread_level),
-         "use an MPI built with thread support (ompi_info | grep MPI_THREAD_MULTIPLE)"});
+        {Severity::note, "mpi-threads",
+         fmt::format(
+             "{}: MPI offers thread level {}, below MPI_THREAD_MULTIPLE: only one thread may call it; "
+             "kolo needs no more today",
+             host.name, mpi.thread_level),
+         "nothing to mend; for the level of an MPI see ompi_info | grep MPI_THREAD_MULTIPLE"});
   }
-  const bool together =
-      std::ranges::any_of(facts.hosts, [](const HostFacts& host) { return host.ranks > 1; });
-  if (!together || mpi.single_copy != "none") return;
+  if (host.ranks == 1 || mpi.single_copy != "none") return;
   const bool forbidden = mpi.ptrace_scope.value_or(0) > 0;
   findings.push_back(
       {Severity::note, "single-copy",
-       fmt::format("ranks cannot read each other's memory{}: large messages are copied twice",
+       fmt::format("{}: ranks cannot read each other's memory{}: large messages are copied twice", host.name,
                    forbidden ? fmt::format(" (kernel.yama.ptrace_scope = {})", *mpi.ptrace_scope) : ""),
        forbidden
            ? "sysctl kernel.yama.ptrace_scope=0 (as root), or --cap-add SYS_PTRACE for containers; "
@@ -66,7 +66,8 @@ void judge_gpus(const DoctorFacts& facts, std::vector<Finding>& findings) {
 
 std::vector<Finding> judge_launch(const DoctorFacts& facts) {
   std::vector<Finding> findings;
-  judge_mpi(facts, findings);
+  for (const HostFacts& host : facts.hosts)
+    judge_mpi(host, findings);
   judge_environment(facts, findings);
   judge_gpus(facts, findings);
   if (!facts.deck_problem.empty()) {

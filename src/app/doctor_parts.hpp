@@ -12,8 +12,8 @@ TorchFacts torch_facts(const RunContext& run);
 /// The vector instructions that libtorch uses on this rank.
 std::string cpu_capability();
 
-/// Fills in what the shared exchange would need, for the deck's model or, without a deck, for one of common
-/// size. Collective.
+/// Fills in what the shared exchange would need and whether there is room for it beside the deck's data, for
+/// the deck's model or, without a deck, for one of common size.  Collective.
 void add_window_size(RunContext& run, DoctorFacts& facts);
 
 /// Fills in every speed, about three seconds; all ranks compute at the same time.  Collective.

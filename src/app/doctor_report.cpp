@@ -39,24 +39,40 @@ void add_host(const HostFacts& host, std::vector<std::string>& lines) {
 }
 
 void add_shared_memory(const HostFacts& host, const std::string& model, std::vector<std::string>& lines) {
-  const auto left = static_cast<std::int64_t>(host.shared_memory.left_over.size());
+  const comm::SharedMemory& memory = host.shared_memory;
+  const auto count = static_cast<std::int64_t>(memory.left_over.size());
+  const std::string left = memory.hidden_processes > 0
+                               ? fmt::format("unknown ({} of this user cannot be looked into)",
+                                             counted(memory.hidden_processes, "process", "processes"))
+                           : count == 0 ? "nothing"
+                                        : counted(count, "file");
   const std::string need =
       host.window_bytes == 0 || host.ranks == 1
           ? ""
           : fmt::format("; the shared exchange of {} takes {}", model, bytes(host.window_bytes));
   lines.push_back(
       line("shared memory", fmt::format("/dev/shm {}, {} free{}; left over from dead runs: {}",
-                                        bytes(host.shared_memory.bytes), bytes(host.shared_memory.free_bytes),
-                                        need, left == 0 ? "nothing" : counted(left, "file"))));
+                                        bytes(memory.bytes), bytes(memory.free_bytes), need, left)));
 }
 
-void add_mpi(const comm::MpiFacts& mpi, std::vector<std::string>& lines) {
+std::string describe_mpi(const comm::MpiFacts& mpi) {
   std::string text = fmt::format("{}, thread level {}", mpi.library, mpi.thread_level);
   if (!mpi.messaging.empty()) text += ", messages by " + util::join(mpi.messaging, ", ");
   if (!mpi.transports.empty()) text += ", transports " + util::join(mpi.transports, ", ");
   if (!mpi.single_copy.empty()) text += ", single copy " + mpi.single_copy;
-  lines.push_back(line("MPI", text));
-  if (!mpi.settings.empty()) lines.push_back(line("", util::join(mpi.settings, " ")));
+  return text;
+}
+
+// Hosts that differ from the first one are worth a line of their own.
+void add_mpi(const std::vector<HostFacts>& hosts, std::vector<std::string>& lines) {
+  const std::string first = describe_mpi(hosts.front().mpi);
+  lines.push_back(line("MPI", first));
+  const std::vector<std::string>& settings = hosts.front().mpi.settings;
+  if (!settings.empty()) lines.push_back(line("", util::join(settings, " ")));
+  for (const HostFacts& host : hosts) {
+    if (const std::string text = describe_mpi(host.mpi); text != first)
+      lines.push_back(line("", host.name + ": " + text));
+  }
 }
 
 void add_launch(const LaunchFacts& launch, std::vector<std::string>& lines) {
@@ -71,8 +87,8 @@ void add_launch(const LaunchFacts& launch, std::vector<std::string>& lines) {
       line("launch", text + "; container " + (launch.container.empty() ? "none" : launch.container)));
 }
 
-// "bf16 is 2.6x of fp32 here: amp pays": over products and convolutions and all ranks.
-std::string verdict_on_bf16(const std::vector<RankFacts>& ranks) {
+// The geometric mean over products and convolutions of all ranks.
+std::string compare_bf16(const std::vector<RankFacts>& ranks) {
   double logarithms = 0;
   for (const RankFacts& rank : ranks) {
     const RankSpeed& speed = rank.speed;
@@ -83,10 +99,7 @@ std::string verdict_on_bf16(const std::vector<RankFacts>& ranks) {
                   std::log(speed.convolution_bf16 / speed.convolution_fp32);
   }
   const double ratio = std::exp(logarithms / (2 * static_cast<double>(ranks.size())));
-  const char* verdict = ratio > 1.2   ? "amp pays"
-                        : ratio < 0.9 ? "amp would not pay"
-                                      : "amp would change little";
-  return fmt::format("bf16 is {:.1f}x of fp32 here: {}", ratio, verdict);
+  return fmt::format("bf16 is {:.1f}x of fp32 here", ratio);
 }
 
 void add_ranks(const std::vector<RankFacts>& ranks, std::vector<std::string>& lines) {
@@ -102,7 +115,7 @@ void add_ranks(const std::vector<RankFacts>& ranks, std::vector<std::string>& li
                              speed.product_bf16 / kGiga, speed.convolution_fp32 / kGiga,
                              speed.convolution_bf16 / kGiga)));
   }
-  lines.push_back(line("", verdict_on_bf16(ranks)));
+  lines.push_back(line("", compare_bf16(ranks)));
 }
 
 void add_exchanges(const DoctorFacts& facts, std::vector<std::string>& lines) {
@@ -129,7 +142,7 @@ std::vector<std::string> describe(const DoctorFacts& facts) {
     add_host(host, lines);
     add_shared_memory(host, facts.window_model, lines);
   }
-  add_mpi(facts.mpi, lines);
+  add_mpi(facts.hosts, lines);
   add_launch(facts.launch, lines);
   lines.push_back(line("libtorch", fmt::format("{}, {}, instructions {}", facts.torch.version,
                                                facts.torch.onednn, facts.torch.capability)));

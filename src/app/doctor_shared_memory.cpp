@@ -22,20 +22,17 @@ void judge_room(const HostFacts& host, const std::string& model, std::vector<Fin
                         fmt::format("{}: {} free of {} in /dev/shm, expected {} at least", host.name,
                                     bytes(room), bytes(host.shared_memory.bytes), bytes(kLeast)),
                         comm::SharedBuffer::kRoomHint});
-  } else if (room < host.window_bytes) {
+  } else if (!host.lacks_room.empty()) {
     findings.push_back(
         {Severity::warning, "shared-memory",
-         fmt::format(
-             "{}: {} free of {} in /dev/shm; the shared exchange of {} takes {}, so it would fall back to "
-             "allreduce",
-             host.name, bytes(room), bytes(host.shared_memory.bytes), model, bytes(host.window_bytes)),
+         fmt::format("{}: the exchange of {} falls back to allreduce: {}", host.name, model, host.lacks_room),
          comm::SharedBuffer::kRoomHint});
   }
 }
 
 void judge_left_over(const HostFacts& host, std::vector<Finding>& findings) {
   std::int64_t total = 0;
-  std::string fix = "rm";
+  std::string fix = "if no job of yours runs on this node: rm";
   for (const comm::LeftOver& file : host.shared_memory.left_over) {
     total += file.bytes;
     fix += " " + file.path;

@@ -8,7 +8,7 @@
 namespace kolo::app {
 namespace {
 
-// Of the median rank; slower means that something else has the core, or that it is throttled.
+// Of the fastest rank; slower means that something else has the core, or that it is throttled.
 constexpr double kSlow = 0.7;
 
 // Ranks may have different numbers of cores; threads beyond them add nothing.
@@ -16,27 +16,20 @@ double speed_of_core(const RankFacts& rank) {
   return rank.speed.product_fp32 / std::max(1, threads_with_core(rank));
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 void judge_ranks(const DoctorFacts& facts, std::vector<Finding>& findings) {
   constexpr double kGiga = 1e9;
-  std::vector<double> speeds;
+  double fastest = 0;
   for (const RankFacts& rank : facts.ranks)
-    speeds.push_back(speed_of_core(rank));
-  const double usual = median(speeds);
+    fastest = std::max(fastest, speed_of_core(rank));
   for (const RankFacts& rank : facts.ranks) {
-    if (speed_of_core(rank) >= kSlow * usual) continue;
+    if (speed_of_core(rank) >= kSlow * fastest) continue;
     findings.push_back(
         {Severity::warning, "slow-rank",
-         fmt::format("rank {} on {} (cores {}) computes {:.1f} GFLOP/s a core, the median rank {:.1f}: "
+         fmt::format("rank {} on {} (cores {}) computes {:.1f} GFLOP/s a core, the fastest rank {:.1f}: "
                      "every step waits for it",
-                     rank.rank, rank.host, rank.core_list, speed_of_core(rank) / kGiga, usual / kGiga),
-         "look for another program on these cores, or for a processor that is throttled (heat, power)"});
+                     rank.rank, rank.host, rank.core_list, speed_of_core(rank) / kGiga, fastest / kGiga),
+         "look for another program or rank on these cores, or for a processor that is throttled (heat, "
+         "power)"});
   }
 }
 
@@ -48,7 +41,7 @@ void judge_capability(const DoctorFacts& facts, std::vector<Finding>& findings) 
     if (!host.machine.has_avx2 || plain == facts.ranks.end()) continue;
     const std::string& asked = facts.torch.asked_capability;
     findings.push_back(
-        {Severity::warning, "cpu-capability",
+        {Severity::error, "cpu-capability",
          fmt::format("{}: libtorch computes without vector instructions although the processor has AVX2{}",
                      host.name, asked.empty() ? "" : fmt::format(" (ATEN_CPU_CAPABILITY={})", asked)),
          asked.empty() ? "use a libtorch built with them" : "unset ATEN_CPU_CAPABILITY"});

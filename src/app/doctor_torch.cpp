@@ -7,6 +7,7 @@
 #include "doctor_parts.hpp"
 #include "kolo/app/plan.hpp"
 #include "kolo/comm/agree.hpp"
+#include "kolo/comm/shared_buffer.hpp"
 #include "kolo/train/replica.hpp"
 
 namespace kolo::app {
@@ -38,6 +39,21 @@ Window window_of_deck(RunContext& run) {
   window.states =
       train::make_arena_optimizer(config.optimizer, window.plan, window.type)->state_names().size();
   return window;
+}
+
+// Each host's own answer, from its first rank.
+void look_for_room(const RunContext& run, const Window& window, DoctorFacts& facts) {
+  const auto needed = [&window](int ranks) {
+    return fusion::shared_window_bytes(window.plan, window.type, window.states, ranks);
+  };
+  const comm::Communicator& node = run.mpi->node();
+  std::string lack;
+  if (node.rank() == 0) lack = comm::SharedBuffer::lacks_room_for(needed(node.size())).value_or("");
+  const std::vector<std::string> lacks = run.world().all_gather(lack);
+  for (HostFacts& host : facts.hosts) {
+    host.window_bytes = static_cast<std::int64_t>(needed(host.ranks));
+    host.lacks_room = lacks[static_cast<std::size_t>(host.first_rank)];
+  }
 }
 
 void close_data(RunContext& run) {
@@ -73,12 +89,9 @@ void add_window_size(RunContext& run, DoctorFacts& facts) {
     } catch (const comm::AgreedError& error) {
       facts.deck_problem = error.what();
     }
-    close_data(run);
   }
-  for (HostFacts& host : facts.hosts) {
-    host.window_bytes = static_cast<std::int64_t>(
-        fusion::shared_window_bytes(window.plan, window.type, window.states, host.ranks));
-  }
+  look_for_room(run, window, facts);  // while the data hold their part of it, as in a run
+  close_data(run);
 }
 
 }  // namespace kolo::app

@@ -8,6 +8,11 @@
 
 namespace kolo::app {
 
+/// "1 process", "2 processes"
+inline std::string counted(std::int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 /// "1 core", "2 cores"
 inline std::string counted(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");

@@ -128,7 +128,7 @@ std::string to_json(const LaunchSite& site, std::span<const PlanRow> rows, const
                                  {"advice", launch_line}};
   for (const PlanRow& row : rows)
     json["rows"].push_back(json_row(row));
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace kolo::app

@@ -90,7 +90,8 @@ std::string describe_memory(const RunContext& run, model::Network& network, cons
   const bool once = strategy == config::Strategy::shared;
   const double node = (array + states) * (once ? 1 : ranks) + (array + activations) * ranks;
   return fmt::format(
-      "about {} a node: parameters {} and optimizer {} {}, gradients {} and activations {} a rank",
+      "arena and activations about {} a node: parameters {} and optimizer {} {}, gradients {} and "
+      "activations {} a rank",
       format_bytes(node), format_bytes(array), format_bytes(states), once ? "once" : "a rank",
       format_bytes(array), format_bytes(activations));
 }

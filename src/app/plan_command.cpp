@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "kolo/app/commands.hpp"
+#include "kolo/app/json_file.hpp"
 #include "kolo/app/launch_plan_jobs.hpp"
 #include "kolo/app/launch_plan_report.hpp"
 #include "kolo/comm/cgroup.hpp"
 #include "kolo/config/batch_geometry.hpp"
 #include "kolo/config/choices.hpp"
-#include "kolo/io/atomic_file.hpp"
 #include "kolo/util/log.hpp"
 
 namespace kolo::app {
@@ -39,18 +39,6 @@ void read_deck(RunContext& run) {
   std::optional<config::DeckText> deck;
   if (!run.command_line.input.empty()) deck = config::read_deck_file(run.command_line.input);
   run.loaded = config::load_config(run.command_line, deck);
-}
-
-// Before minutes of measuring.
-std::optional<io::AtomicFile> open_report(const std::string& path) {
-  if (path.empty()) return std::nullopt;
-  if (std::filesystem::is_directory(path))
-    throw ConfigError(fmt::format("--json {}: is a directory, expected a file", path));
-  try {
-    return std::optional<io::AtomicFile>(std::in_place, path);
-  } catch (const CheckpointError& error) {
-    throw ConfigError(fmt::format("--json: {}", error.what()), error.hint());
-  }
 }
 
 LaunchSite look_around(const config::CommandLine& line) {
@@ -91,7 +79,7 @@ std::int64_t fix_batch(config::TrainSection& train) {
 // Returns the signal that ended it early, once nothing of it is left, if one did.
 std::optional<int> measure_and_report(const RunContext& run, const LaunchSite& site, const JobTemplate& job) {
   const util::HeldSignals signals;
-  std::optional<io::AtomicFile> report = open_report(run.command_line.json);
+  if (!run.command_line.json.empty()) require_writable(run.command_line.json);
   std::vector<PlanRow> rows = plan_rows(site.cores, run.loaded.config.train);
   util::log(announcement(site, run.command_line, rows));
   log_lines(notes(site, run.loaded, job.fixed_batch));
@@ -102,10 +90,7 @@ std::optional<int> measure_and_report(const RunContext& run, const LaunchSite& s
   const std::string launch_line =
       advised_line(site, run.program, run.command_line, run.loaded, advised(rows).combination);
   log_lines(advice(rows, launch_line));
-  if (report) {
-    report->write(to_json(site, rows, launch_line));
-    report->commit();
-  }
+  if (!run.command_line.json.empty()) write_report(run.command_line.json, to_json(site, rows, launch_line));
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #include "kolo/comm/shared_buffer.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include <cstdint>
@@ -25,6 +26,17 @@ void require_room(std::size_t bytes) {
   throw CommError(*lack, SharedBuffer::kRoomHint);
 }
 
+// A rank that cannot map a segment dies inside MPI.
+void require_address_space(std::size_t bytes) {
+  void* trial = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (trial == MAP_FAILED) {
+    throw CommError(fmt::format("cannot map {} of shared memory: {}",
+                                util::format_bytes(static_cast<double>(bytes)), std::strerror(errno)),
+                    "raise the limit on address space (ulimit -v)");
+  }
+  munmap(trial, bytes);
+}
+
 std::byte* aligned(std::byte* pointer) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   return pointer + (kAlignment - address % kAlignment) % kAlignment;
@@ -37,6 +49,7 @@ SharedBuffer SharedBuffer::allocate(const Communicator& node, std::size_t bytes)
   const bool owner = node.rank() == 0;
   agree(node, [&] {
     if (owner) require_room(bytes);
+    require_address_space(bytes + kAlignment);
   });
   // The window's base is only 8-byte aligned, so it gets room to align within.
   void* base = nullptr;

@@ -112,12 +112,15 @@ class WindowProducts : public Function<WindowProducts> {
     const Windows windows = windows_of(saved[0].sizes(), saved[1].sizes(), g[0], g[1], g[2], g[3]);
     const at::Tensor images = by_pixel(saved[0]), kernel = by_pixel(saved[1]);
     const at::Tensor of_y = by_pixel(gradients.at(0));
+    const bool wants_x = context->needs_input_grad(0);
     const at::Tensor of_x = at::zeros(images.sizes(), images.options());
     const at::Tensor of_kernel = at::zeros(kernel.sizes(), kernel.options());
     for_each_row(windows, [&](auto i, auto j, auto image_row, auto tap_row, const Overlap& columns) {
       const at::Tensor output = of_y.select(1, i).select(1, j);
-      row_of(of_x, image_row, columns.row, columns.count)
-          .addmm_(output, row_of(kernel, tap_row, columns.tap, columns.count));
+      if (wants_x) {
+        row_of(of_x, image_row, columns.row, columns.count)
+            .addmm_(output, row_of(kernel, tap_row, columns.tap, columns.count));
+      }
       row_of(of_kernel, tap_row, columns.tap, columns.count)
           .addmm_(output.t(), row_of(images, image_row, columns.row, columns.count));
     });

@@ -14,7 +14,7 @@ namespace kolo::util {
 HeldSignals::HeldSignals() {
   sigset_t held;
   sigemptyset(&held);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
     struct sigaction now = {};
     sigaction(number, nullptr, &now);
     // A blocked signal waits even if it is ignored.

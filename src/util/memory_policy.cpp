@@ -19,14 +19,16 @@ bool ask_for_huge_pages = false;
 
 std::string recycle_blocks() {
 #ifdef __GLIBC__
-  // The largest value that the parameters, ints, can take.
+  // The largest value that the parameters, ints, can take; older versions of glibc take 32 MiB at most.
   constexpr int kNever = std::numeric_limits<int>::max();
+  constexpr int kMost = 32 << 20;
   for (const char* variable : {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}) {
     if (std::getenv(variable) != nullptr) return fmt::format("freed blocks as {} says", variable);
   }
-  mallopt(M_MMAP_THRESHOLD, kNever);
-  mallopt(M_TRIM_THRESHOLD, kNever);
-  return "freed blocks recycled";
+  const bool all = mallopt(M_MMAP_THRESHOLD, kNever) == 1;
+  const bool some = all || mallopt(M_MMAP_THRESHOLD, kMost) == 1;
+  if (!some || mallopt(M_TRIM_THRESHOLD, kNever) != 1) return "freed blocks as the C library has it";
+  return all ? "freed blocks recycled" : "freed blocks of up to 32 MiB recycled";
 #else
   return "freed blocks as the C library has it";
 #endif

@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import harness
 
@@ -99,22 +100,45 @@ class Ill(DoctorTest):
         options = {"ranks": 2, "sets": {"comm.bind": "keep"}, "before": ["taskset", "-c", str(core)]}
         self.require_errors(options, "shared-cores")
 
+    def with_shared_memory(self, size):
+        self.require_unshare("-m")
+        mount = f"mount -t tmpfs -o size={size} tmpfs /dev/shm && exec \"$@\""
+        return {"ranks": 2, "before": ["unshare", "-m", "sh", "-c", mount, "sh"]}
+
+    def require_unshare(self, *options):
+        if os.geteuid() != 0 or subprocess.run(["unshare", *options, "true"], capture_output=True).returncode != 0:
+            self.skipTest("needs root and namespaces")
+
     def test_a_small_shared_memory_is_an_error(self):
-        if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
-            self.skipTest("needs root and mount namespaces")
-        mount = "mount -t tmpfs -o size=60m tmpfs /dev/shm && exec \"$@\""
-        self.require_errors({"ranks": 2, "before": ["unshare", "-m", "sh", "-c", mount, "sh"]}, "shared-memory")
+        self.require_errors(self.with_shared_memory("60m"), "shared-memory")
+
+    def test_a_shared_memory_too_small_for_the_exchange_is_a_warning(self):
+        _, report = self.examine(**self.with_shared_memory("200m"))  # without a deck: a ResNet-50
+        found = {finding["name"]: finding for finding in report["findings"]}.get("shared-memory")
+        self.assertEqual(found and found["severity"], "warning", str(report["findings"]))
+        self.assertIn("falls back to allreduce: too little shared memory", found["text"])
+
+    def test_libtorch_without_vector_instructions_is_an_error(self):
+        if "avx2" not in pathlib.Path("/proc/cpuinfo").read_text().split():
+            self.skipTest("needs a processor with AVX2")
+        self.require_errors({"ranks": 2, "env": {"ATEN_CPU_CAPABILITY": "default"}}, "cpu-capability")
 
     def test_what_a_killed_run_left_is_a_warning_with_the_way_to_remove_it(self):
         left = pathlib.Path(f"/dev/shm/vader_segment.test.{os.getpid()}.0")
         left.write_bytes(bytes(4096))
         self.addCleanup(left.unlink, missing_ok=True)
-        _, report = self.examine(ranks=2)
+        an_hour_ago = time.time() - 3600
+        os.utime(left, (an_hour_ago, an_hour_ago))
+        # Among processes of its own only, for none may hide what it maps.
+        alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        self.require_unshare(*alone[1:])
+        _, report = self.examine(ranks=2, before=alone)
         found = [finding for finding in report["findings"] if finding["name"] == "left-over"]
         self.assertEqual([finding["severity"] for finding in found], ["warning"])
         self.assertIn(str(left), found[0]["fix"].split())
+        self.assertTrue(found[0]["fix"].startswith("if no job of yours runs on this node: rm "))
         left.unlink()
-        _, report = self.examine(ranks=2)
+        _, report = self.examine(ranks=2, before=alone)
         self.assertNotIn(str(left), json.dumps(report))
 
 

@@ -22,7 +22,9 @@ struct HostFacts {
   comm::Machine machine;
   comm::SharedMemory shared_memory;
   std::int64_t window_bytes = 0;  ///< what the shared exchange would need here
+  std::string lacks_room;         ///< what keeps it from having them; empty: nothing
   double copy_speed = 0;          ///< of all its ranks together, read plus written
+  comm::MpiFacts mpi;             ///< as its first rank sees it
 };
 
 /// Operations a second while all ranks compute.
@@ -73,9 +75,8 @@ struct ExchangeFacts {
 };
 
 struct DoctorFacts {
-  std::vector<HostFacts> hosts;
+  std::vector<HostFacts> hosts;  ///< by first rank, that of rank 0 in front
   std::vector<RankFacts> ranks;  ///< in rank order
-  comm::MpiFacts mpi;
   LaunchFacts launch;
   TorchFacts torch;
   std::string window_model;              ///< whose exchange HostFacts::window_bytes is about

@@ -11,9 +11,11 @@
 namespace kolo::app {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
@@ -44,15 +46,25 @@ DoctorFacts facts_of(int cores, std::vector<RankFacts> ranks) {
   host.machine.has_avx2 = true;
   host.machine.huge_pages = "madvise";
   host.shared_memory = {1024 * kMiB, 1000 * kMiB, {}};
+  host.mpi.multithreaded = true;
   facts.hosts = {host};
   for (std::size_t i = 0; i < ranks.size(); ++i)
     ranks[i].rank = static_cast<int>(i);
   facts.ranks = std::move(ranks);
-  facts.mpi.multithreaded = true;
   return facts;
 }
 
 DoctorFacts healthy() { return facts_of(4, {rank_on({0, 1}, 2), rank_on({2, 3}, 2)}); }
+
+// A rank on each.
+DoctorFacts two_hosts() {
+  DoctorFacts facts = facts_of(1, {rank_on({0}, 1), rank_on({0}, 1)});
+  facts.hosts[0].ranks = 1;
+  facts.hosts.push_back(facts.hosts[0]);
+  facts.hosts[1].name = facts.ranks[1].host = "node1";
+  facts.hosts[1].first_rank = facts.ranks[1].first_rank = 1;
+  return facts;
+}
 
 std::vector<std::string> names(const std::vector<Finding>& findings) {
   std::vector<std::string> list;
@@ -69,7 +81,7 @@ TEST(Doctor, EveryFindingSaysWhatToDo) {
   DoctorFacts facts = facts_of(4, {rank_on({0}, 1), rank_on({0}, 1)});
   facts.hosts[0].shared_memory.free_bytes = kMiB;
   facts.hosts[0].machine.gpus = 1;
-  facts.mpi.multithreaded = false;
+  facts.hosts[0].mpi.multithreaded = false;
   const std::vector<Finding> findings = judge(facts);
   EXPECT_EQ(findings.size(), 4U) << testing::PrintToString(names(findings));
   for (const Finding& finding : findings) {
@@ -128,13 +140,7 @@ TEST(DoctorCores, ThreadsMoveAsideForThoseThatHaveNoOtherCore) {
   EXPECT_EQ(busy_cores({rank_on({0, 1, 2}, 2), rank_on({0}, 1), rank_on({1}, 1)}), 3);
 }
 
-TEST(DoctorCores, RanksOfDifferentHostsDoNotShare) {
-  DoctorFacts facts = facts_of(1, {rank_on({0}, 1), rank_on({0}, 1)});
-  facts.hosts[0].ranks = 1;
-  facts.hosts.push_back(facts.hosts[0]);
-  facts.hosts[1].first_rank = facts.ranks[1].first_rank = 1;
-  EXPECT_THAT(judged(facts), IsEmpty());
-}
+TEST(DoctorCores, RanksOfDifferentHostsDoNotShare) { EXPECT_THAT(judged(two_hosts()), IsEmpty()); }
 
 TEST(DoctorCores, AQuotaBelowTheBusyCoresIsAWarning) {
   DoctorFacts facts = healthy();
@@ -146,27 +152,36 @@ TEST(DoctorCores, AQuotaBelowTheBusyCoresIsAWarning) {
 
 TEST(DoctorLaunch, AnotherMajorVersionOfMpiIsAnError) {
   DoctorFacts facts = healthy();
-  facts.mpi.header_major = 4;
-  facts.mpi.library_major = 5;
+  facts.hosts[0].mpi.header_major = 4;
+  facts.hosts[0].mpi.library_major = 5;
   EXPECT_THAT(judged(facts), ElementsAre("error mpi-version"));
-  facts.mpi.library_major = 0;  // not known
+  facts.hosts[0].mpi.library_major = 0;  // not known
   EXPECT_THAT(judged(facts), IsEmpty());
 }
 
-TEST(DoctorLaunch, AThreadLevelBelowMultipleIsAWarning) {
+TEST(DoctorLaunch, TheMpiOfEveryHostIsJudged) {
+  DoctorFacts facts = two_hosts();
+  facts.hosts[1].mpi.header_major = 4;
+  facts.hosts[1].mpi.library_major = 5;
+  const auto findings = judge(facts);
+  ASSERT_THAT(names(findings), ElementsAre("error mpi-version"));
+  EXPECT_THAT(findings[0].text, HasSubstr("node1"));
+}
+
+TEST(DoctorLaunch, AThreadLevelBelowMultipleIsANote) {
   DoctorFacts facts = healthy();
-  facts.mpi.multithreaded = false;
-  EXPECT_THAT(judged(facts), ElementsAre("warning mpi-threads"));
+  facts.hosts[0].mpi.multithreaded = false;
+  EXPECT_THAT(judged(facts), ElementsAre("note mpi-threads"));
 }
 
 TEST(DoctorLaunch, MissingSingleCopyIsANoteWhereRanksShareANode) {
   DoctorFacts facts = healthy();
-  facts.mpi.single_copy = "none";
-  facts.mpi.ptrace_scope = 1;
+  facts.hosts[0].mpi.single_copy = "none";
+  facts.hosts[0].mpi.ptrace_scope = 1;
   const auto findings = judge(facts);
   ASSERT_THAT(names(findings), ElementsAre("note single-copy"));
   EXPECT_THAT(findings[0].fix, HasSubstr("ptrace_scope"));
-  facts.mpi.single_copy = "cma";
+  facts.hosts[0].mpi.single_copy = "cma";
   EXPECT_THAT(judged(facts), IsEmpty());
 }
 
@@ -190,21 +205,25 @@ TEST(DoctorLaunch, ADeckWithoutAModelIsAWarning) {
   EXPECT_THAT(judged(facts), ElementsAre("warning deck"));
 }
 
-TEST(DoctorSharedMemory, AWindowWithoutRoomIsAWarning) {
+TEST(DoctorSharedMemory, AWindowWithoutRoomIsAWarningThatSaysWhy) {
   DoctorFacts facts = healthy();
-  facts.hosts[0].window_bytes = 1001 * kMiB;
-  EXPECT_THAT(judged(facts), ElementsAre("warning shared-memory"));
+  facts.hosts[0].lacks_room = "too little";
+  const auto findings = judge(facts);
+  ASSERT_THAT(names(findings), ElementsAre("warning shared-memory"));
+  EXPECT_THAT(findings[0].text, HasSubstr("falls back to allreduce: too little"));
 }
 
 TEST(DoctorSharedMemory, HardlyAnyRoomIsAnError) {
   DoctorFacts facts = healthy();
   facts.hosts[0].shared_memory.free_bytes = 64 * kMiB - 1;
+  facts.hosts[0].lacks_room = "too little";
   EXPECT_THAT(judged(facts), ElementsAre("error shared-memory"));
 }
 
 TEST(DoctorSharedMemory, ASingleRankSharesNothing) {
   DoctorFacts facts = facts_of(2, {rank_on({0, 1}, 2)});
   facts.hosts[0].shared_memory.free_bytes = 0;
+  facts.hosts[0].lacks_room = "too little";
   EXPECT_THAT(judged(facts), IsEmpty());
 }
 
@@ -214,16 +233,16 @@ TEST(DoctorSharedMemory, LeftOverFilesAreAWarningThatNamesEachOfThem) {
   const auto findings = judge(facts);
   ASSERT_THAT(names(findings), ElementsAre("warning left-over"));
   EXPECT_THAT(findings[0].text, HasSubstr("4.0 MiB"));
-  EXPECT_EQ(findings[0].fix, "rm /dev/shm/a /dev/shm/b");
+  EXPECT_EQ(findings[0].fix, "if no job of yours runs on this node: rm /dev/shm/a /dev/shm/b");
 }
 
-TEST(DoctorSpeed, ARankBelowTheMedianIsAWarningThatNamesIt) {
-  DoctorFacts facts = facts_of(3, {rank_on({0}, 1), rank_on({1}, 1), rank_on({2}, 1)});
-  facts.ranks[2].speed.product_fp32 *= 0.69;
+TEST(DoctorSpeed, ARankFarBelowTheFastestIsAWarningThatNamesIt) {
+  DoctorFacts facts = facts_of(2, {rank_on({0}, 1), rank_on({1}, 1)});
+  facts.ranks[1].speed.product_fp32 = facts.ranks[0].speed.product_fp32 * 0.69;
   const auto findings = judge(facts);
   ASSERT_THAT(names(findings), ElementsAre("warning slow-rank"));
-  EXPECT_THAT(findings[0].text, HasSubstr("rank 2 on node0"));
-  facts.ranks[2].speed.product_fp32 = facts.ranks[0].speed.product_fp32 * 0.71;
+  EXPECT_THAT(findings[0].text, HasSubstr("rank 1 on node0"));
+  facts.ranks[1].speed.product_fp32 = facts.ranks[0].speed.product_fp32 * 0.71;
   EXPECT_THAT(judged(facts), IsEmpty());
 }
 
@@ -231,12 +250,12 @@ TEST(DoctorSpeed, RanksWithFewerCoresAreNotSlow) {
   EXPECT_THAT(judged(facts_of(3, {rank_on({0, 1}, 2), rank_on({2}, 1)})), IsEmpty());
 }
 
-TEST(DoctorSpeed, LibtorchWithoutVectorInstructionsIsAWarning) {
+TEST(DoctorSpeed, LibtorchWithoutVectorInstructionsIsAnError) {
   DoctorFacts facts = healthy();
   facts.ranks[0].capability = "DEFAULT";
   facts.torch.asked_capability = "default";
   const auto findings = judge(facts);
-  ASSERT_THAT(names(findings), ElementsAre("warning cpu-capability"));
+  ASSERT_THAT(names(findings), ElementsAre("error cpu-capability"));
   EXPECT_THAT(findings[0].fix, HasSubstr("ATEN_CPU_CAPABILITY"));
   facts.hosts[0].machine.has_avx2 = false;
   EXPECT_THAT(judged(facts), IsEmpty());
@@ -254,16 +273,15 @@ TEST(DoctorSpeed, ForbiddenHugePagesAreANote) {
   EXPECT_THAT(judged(facts), ElementsAre("note huge-pages"));
 }
 
-TEST(DoctorReport, TheVerdictOnBf16FollowsTheSpeeds) {
+TEST(DoctorReport, Bf16IsComparedWithFp32) {
   const auto text = [](double factor) {
     DoctorFacts facts = healthy();
     for (RankFacts& rank : facts.ranks)
       rank.speed = {1e11, factor * 1e11, 1e11, factor * 1e11};
     return testing::PrintToString(describe(facts));
   };
-  EXPECT_THAT(text(2.6), HasSubstr("bf16 is 2.6x of fp32 here: amp pays"));
-  EXPECT_THAT(text(1.0), HasSubstr("amp would change little"));
-  EXPECT_THAT(text(0.5), HasSubstr("bf16 is 0.5x of fp32 here: amp would not pay"));
+  EXPECT_THAT(text(2.6), HasSubstr("bf16 is 2.6x of fp32 here"));
+  EXPECT_THAT(text(0.5), HasSubstr("bf16 is 0.5x of fp32 here"));
   EXPECT_THAT(text(0.0), HasSubstr("not measured"));
 }
 
@@ -280,6 +298,20 @@ TEST(DoctorReport, JsonHoldsEverySection) {
   EXPECT_EQ(json["findings"][0]["name"], "threads");
   for (const char* section : {"mpi", "launch", "libtorch"})
     EXPECT_TRUE(json.at(section).is_object()) << section;
+}
+
+TEST(DoctorReport, AHostWithAnotherMpiHasALineOfItsOwn) {
+  DoctorFacts facts = two_hosts();
+  EXPECT_THAT(describe(facts), Not(Contains(HasSubstr("node1: Other MPI"))));
+  facts.hosts[1].mpi.library = "Other MPI";
+  EXPECT_THAT(describe(facts), Contains(HasSubstr("node1: Other MPI")));
+}
+
+TEST(DoctorReport, HiddenProcessesLeaveItOpenWhatIsLeftOver) {
+  DoctorFacts facts = healthy();
+  EXPECT_THAT(describe(facts), Contains(HasSubstr("left over from dead runs: nothing")));
+  facts.hosts[0].shared_memory.hidden_processes = 2;
+  EXPECT_THAT(describe(facts), Contains(HasSubstr("left over from dead runs: unknown (2 processes")));
 }
 
 TEST(DoctorReport, ErrorsAreNamedOnce) {
