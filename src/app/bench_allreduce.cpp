@@ -92,15 +92,19 @@ void print(const Row& row) {
                         row.result.correct ? "ok" : "WRONG"));
 }
 
+double available_memory() {
+  const comm::Machine machine = comm::look_at_machine();
+  const std::int64_t most = machine.limits.memory_bytes.value_or(machine.available_bytes);
+  return static_cast<double>(std::min(machine.available_bytes, most));
+}
+
 // Contributions, results, the exchange's arrays and what is copied to find the limit, of every rank.
 constexpr double kArraysOfARank = 7;
 
 // Why messages of `bytes` do not fit in some node's memory; nothing when they do.  Collective.
-std::string lacks_memory_for(const RunContext& run, const Nodes& nodes, std::int64_t bytes) {
+std::string lacks_memory_for(const RunContext& run, const Nodes& nodes, double available,
+                             std::int64_t bytes) {
   const double needed = kArraysOfARank * static_cast<double>(nodes.ranks) * static_cast<double>(bytes);
-  const comm::Machine machine = comm::look_at_machine();
-  const std::int64_t most = machine.limits.memory_bytes.value_or(machine.available_bytes);
-  const double available = static_cast<double>(std::min(machine.available_bytes, most));
   const double least = run.world().all_reduce(available - needed, comm::Op::min);
   if (least >= 0) return "";
   return fmt::format("about {} a node are needed, {} too many", util::format_bytes(needed),
@@ -178,8 +182,9 @@ std::string bench_allreduce(RunContext& run) {
   const Nodes nodes = {run.world().all_reduce(first_of_node, comm::Op::sum), node.size()};
   print_header(run, nodes);
   std::map<std::int64_t, double> limit_seconds;  // by bytes
+  const double available = comm::agree(run.world(), available_memory);
   for (const std::int64_t bytes : sizes_to_measure(run.command_line)) {
-    const std::string lack = lacks_memory_for(run, nodes, bytes);
+    const std::string lack = lacks_memory_for(run, nodes, available, bytes);
     if (!lack.empty()) {
       util::log(fmt::format("  messages of {} bytes and more are not measured: {}", bytes, lack));
       break;

@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-std::string bytes(std::int64_t count) { return util::format_bytes(static_cast<double>(count)); }
-
 std::string line(std::string_view topic, const std::string& text) {
   return fmt::format("  {:<14}{}", topic, text);
 }

@@ -12,8 +12,6 @@ namespace {
 // Below this, MPI itself and the smallest models are at risk; containers start with as much.
 constexpr std::int64_t kLeast = std::int64_t{64} << 20;
 
-std::string bytes(std::int64_t count) { return util::format_bytes(static_cast<double>(count)); }
-
 void judge_room(const HostFacts& host, const std::string& model, std::vector<Finding>& findings) {
   if (host.ranks == 1) return;  // nobody to share with
   const std::int64_t room = host.shared_memory.free_bytes;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kolo/util/strings.hpp"
+
 namespace kolo::app {
 
 /// "1 process", "2 processes"
@@ -17,6 +19,8 @@ inline std::string counted(std::int64_t count, const char* one, const char* many
 inline std::string counted(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
+
+inline std::string bytes(std::int64_t count) { return util::format_bytes(static_cast<double>(count)); }
 
 /// "0-3, 7" for ascending numbers
 inline std::string ranges(const std::vector<int>& numbers) {

@@ -11,28 +11,15 @@
 #include <memory>
 #include <string_view>
 
-#include "kolo/util/error.hpp"
+#include "topology.hpp"
 
 namespace kolo::comm {
 namespace {
-
-struct TopologyDeleter {
-  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
 
 struct BitmapDeleter {
   void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
-
-Topology load_topology() {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw CommError("hwloc cannot make a topology");
-  Topology topology(raw);
-  if (hwloc_topology_load(raw) != 0) throw CommError("hwloc cannot read this machine's topology");
-  return topology;
-}
 
 Bitmap current_binding(hwloc_topology_t topology) {
   Bitmap set(hwloc_bitmap_alloc());

@@ -4,29 +4,14 @@
 
 #include <filesystem>
 #include <fstream>
-#include <memory>
 
-#include "kolo/util/error.hpp"
+#include "kolo/util/memory_policy.hpp"
+#include "topology.hpp"
 
 namespace kolo::comm {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct TopologyDeleter {
-  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
-
-// Everything the machine has; what this job may use is a part of it.
-Topology load_whole_topology() {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw CommError("hwloc cannot make a topology");
-  Topology topology(raw);
-  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  if (hwloc_topology_load(raw) != 0) throw CommError("hwloc cannot read this machine's topology");
-  return topology;
-}
 
 // Cores go by their first usable hardware thread; -1: the job may use none of it.
 int first_common(hwloc_const_bitmap_t core, hwloc_const_bitmap_t allowed) {
@@ -37,7 +22,8 @@ int first_common(hwloc_const_bitmap_t core, hwloc_const_bitmap_t allowed) {
 }
 
 void read_topology(Machine& machine) {
-  const Topology topology = load_whole_topology();
+  // Everything the machine has; what this job may use is a part of it.
+  const Topology topology = load_topology(HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   machine.sockets = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PACKAGE);
   machine.numa_nodes = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_NUMANODE);
   machine.cores = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE);
@@ -79,16 +65,6 @@ int count_gpus() {
   return static_cast<int>(std::distance(begin(devices), end(devices)));
 }
 
-// The word in brackets: "always [madvise] never" -> "madvise".
-std::string huge_page_setting() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-  std::string line;
-  std::getline(file, line);
-  const auto open = line.find('['), close = line.find(']');
-  if (open == std::string::npos || close == std::string::npos) return "";
-  return line.substr(open + 1, close - open - 1);
-}
-
 }  // namespace
 
 Machine look_at_machine() {
@@ -98,7 +74,7 @@ Machine look_at_machine() {
   machine.limits = read_cgroup_limits();
   machine.gpus = count_gpus();
   machine.has_avx2 = has_avx2();
-  machine.huge_pages = huge_page_setting();
+  machine.huge_pages = util::huge_page_setting();
   return machine;
 }
 

@@ -34,16 +34,6 @@ std::string recycle_blocks() {
 #endif
 }
 
-// The word in brackets: "always [madvise] never" -> "madvise"; empty where there is no such setting.
-std::string huge_page_setting() {
-  std::ifstream file(kHugePageSetting);
-  std::string line;
-  std::getline(file, line);
-  const auto open = line.find('['), close = line.find(']');
-  return open == std::string::npos || close == std::string::npos ? ""
-                                                                 : line.substr(open + 1, close - open - 1);
-}
-
 std::string turn_on_huge_pages(bool recycled) {
   const std::string setting = huge_page_setting();
   if (setting == "always") return "huge pages everywhere (system setting)";
@@ -57,6 +47,15 @@ std::string turn_on_huge_pages(bool recycled) {
 }
 
 }  // namespace
+
+std::string huge_page_setting() {
+  std::ifstream file(kHugePageSetting);
+  std::string line;
+  std::getline(file, line);
+  const auto open = line.find('['), close = line.find(']');
+  return open == std::string::npos || close == std::string::npos ? ""
+                                                                 : line.substr(open + 1, close - open - 1);
+}
 
 std::string apply_memory_policy(const MemoryPolicy& policy) {
   return (policy.recycle ? recycle_blocks() : "freed blocks as the C library has it") + ", " +

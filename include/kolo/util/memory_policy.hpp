@@ -19,6 +19,9 @@ struct MemoryPolicy {
 /// THP_MEM_ALLOC_ENABLE.  Returns what is in force, for people.
 std::string apply_memory_policy(const MemoryPolicy& policy);
 
+/// The system's word on huge pages: "always", "madvise" or "never"; empty where there is no such setting.
+std::string huge_page_setting();
+
 /// Asks for huge pages under [begin, begin + bytes), if the policy in force is to ask; never fails.
 void advise_huge_pages(void* begin, std::size_t bytes);
 
