@@ -86,16 +86,20 @@ CommandRow find_topic(const std::vector<CommandRow>& rows, const std::string& fo
                     nearest_hint(found, topics));
 }
 
+// The command, and what follows it: the second word of its name or the file it is about.
 CommandRow find_command(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return command_rows().front();
   const std::vector<CommandRow> rows = rows_of(arguments.front());
-  const bool has_topic = !rows.front().topic.empty();
-  const std::size_t taken = has_topic ? 2 : 1;
+  const CommandRow& row = rows.front();
+  const std::size_t taken = row.topic.empty() && row.operand.empty() ? 1 : 2;
   if (arguments.size() > taken) {
-    throw ConfigError(
-        fmt::format("kolo {}: unexpected argument {}", rows.front().name, shown(arguments[taken])), kSeeHelp);
+    throw ConfigError(fmt::format("kolo {}: unexpected argument {}", row.name, shown(arguments[taken])),
+                      kSeeHelp);
   }
-  if (!has_topic) return rows.front();
+  if (!row.operand.empty() && (arguments.size() < 2 || arguments[1].empty())) {
+    throw ConfigError(fmt::format("kolo {}: nothing follows: expected {}", row.name, row.operand), kSeeHelp);
+  }
+  if (row.topic.empty()) return row;
   return find_topic(rows, arguments.size() > 1 ? arguments[1] : "");
 }
 
@@ -119,7 +123,7 @@ void require_accepted(const CommandRow& row, const po::parsed_options& parsed, c
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
   const std::vector<OptionGroup> groups = option_groups(line);
-  po::options_description all = deck_options(line);
+  po::options_description all = general_options(line);
   for (const OptionGroup& group : groups) {
     for (const auto& option : group.options.options())
       all.add(option);
@@ -127,9 +131,11 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
 
   const po::parsed_options parsed = tokenize(argc, argv, all);
   require_values(parsed);
-  const CommandRow row = find_command(positional_arguments(parsed));
+  const std::vector<std::string> arguments = positional_arguments(parsed);
+  const CommandRow row = find_command(arguments);
   line.command = row.command;
   line.topic = row.topic;
+  if (!row.operand.empty()) line.operand = arguments.at(1);
   for (const OptionGroup& group : groups)
     require_accepted(row, parsed, group);
   try {

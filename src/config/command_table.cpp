@@ -18,22 +18,27 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned kNone = 0;
+constexpr unsigned kDeck = static_cast<unsigned>(Group::deck);
 
 constexpr CommandRow kCommands[] = {
-    {"train", "", Command::train, static_cast<unsigned>(Group::run),
-     "train; this is what kolo does without a command"},
-    {"check", "", Command::check, kNone, "validate deck and data, plan, estimate memory; train nothing"},
-    {"bench", "train", Command::bench, Group::repeat | Group::report,
+    {"train", "", Command::train, kDeck | Group::run, "train; this is what kolo does without a command"},
+    {"check", "", Command::check, kDeck, "validate deck and data, plan, estimate memory; train nothing"},
+    {"bench", "train", Command::bench, kDeck | Group::repeat | Group::report,
      "measure a training step and its parts on random images"},
-    {"bench", "allreduce", Command::bench, Group::repeat | Group::sizes | Group::report,
+    {"bench", "allreduce", Command::bench, kDeck | Group::repeat | Group::sizes | Group::report,
      "measure the gradient exchange by message size, strategy and type"},
-    {"bench", "data", Command::bench, Group::repeat | Group::report,
+    {"bench", "data", Command::bench, kDeck | Group::repeat | Group::report,
      "measure how fast batches can be made, without training"},
-    {"doctor", "", Command::doctor, static_cast<unsigned>(Group::report),
+    {"bench", "checkpoint", Command::bench, kDeck | Group::repeat | Group::files | Group::report,
+     "measure how long training waits for a checkpoint and how fast it is written"},
+    {"doctor", "", Command::doctor, kDeck | Group::report,
      "report what this machine and this launch give, and what to mend; code 5 when something is wrong"},
-    {"plan", "", Command::plan, Group::repeat | Group::launch | Group::report,
+    {"plan", "", Command::plan, kDeck | Group::repeat | Group::launch | Group::report,
      "try ranks x threads of this node with short jobs and advise; started without mpirun"},
+    {"inspect", "", Command::inspect, Group::tensors | Group::report,
+     "show what a checkpoint or metrics.h5 holds, and whether it is whole; code 4 when it is not", "FILE"},
+    {"verify", "", Command::verify, static_cast<unsigned>(Group::report),
+     "check every file of a run directory; code 4 when one is damaged", "DIR"},
 };
 
 constexpr IntegerRange kEpochs{1, 1'000'000};
@@ -115,19 +120,25 @@ std::optional<double> clock_seconds(const std::string& text) {
 
 std::span<const CommandRow> command_rows() { return kCommands; }
 
-po::options_description deck_options(CommandLine& line) {
+po::options_description general_options(CommandLine& line) {
   po::options_description options("Options", kColumns);
-  options.add_options()  //
-      ("input", path_value("--input", "FILE", line.input),
-       "the deck; without one, every key has its default")  //
-      ("set", po::value<std::vector<std::string>>(&line.sets)->value_name("section.key=value"),
-       "set a deck key, over what the deck says; for several keys, several times")  //
-      ("help,h", po::bool_switch(&line.help), "print this text")                    //
+  options.add_options()                                           //
+      ("help,h", po::bool_switch(&line.help), "print this text")  //
       ("version", po::bool_switch(&line.version), "print versions and build switches");
   return options;
 }
 
 namespace {
+
+po::options_description deck_options(CommandLine& line) {
+  po::options_description options("Options of all commands but inspect and verify", kColumns);
+  options.add_options()  //
+      ("input", path_value("--input", "FILE", line.input),
+       "the deck; without one, every key has its default")  //
+      ("set", po::value<std::vector<std::string>>(&line.sets)->value_name("section.key=value"),
+       "set a deck key, over what the deck says; for several keys, several times");
+  return options;
+}
 
 po::options_description run_options(CommandLine& line) {
   const auto take_resume = [&line](const std::string& text) {
@@ -152,6 +163,8 @@ po::options_description run_options(CommandLine& line) {
        "where the run writes; default: runs/<deck name>-<date-time>")  //
       ("resume", text_value("off|auto|required", take_resume),
        "go on from the newest checkpoint: never (default), if there is one, or else stop")  //
+      ("init-from", path_value("--init-from", "FILE", line.init_from),
+       "weights that a new run begins with, from a checkpoint; a resumed run has its own")  //
       ("stop-after-epochs", text_value("N", take_epochs),
        "stop, resumable, after N epochs of this start; schedules are not touched")  //
       ("max-time", text_value("HH:MM:SS", take_time),
@@ -188,8 +201,23 @@ po::options_description launch_options(CommandLine& line) {
   return options;
 }
 
+po::options_description file_options(CommandLine& line) {
+  po::options_description options("Options of bench checkpoint", kColumns);
+  options.add_options()  //
+      ("directory", path_value("--directory", "DIR", line.directory),
+       "where the checkpoints are written, and removed again; default: here");
+  return options;
+}
+
+po::options_description tensor_options(CommandLine& line) {
+  po::options_description options("Options of inspect", kColumns);
+  options.add_options()  //
+      ("tensors", po::bool_switch(&line.tensors), "a line for each tensor: type, shape, values");
+  return options;
+}
+
 po::options_description report_options(CommandLine& line) {
-  po::options_description options("Options of bench, doctor and plan", kColumns);
+  po::options_description options("Options of all commands but train and check", kColumns);
   options.add_options()  //
       ("json", path_value("--json", "FILE", line.json), "write the results to FILE as well, as JSON");
   return options;
@@ -198,11 +226,10 @@ po::options_description report_options(CommandLine& line) {
 }  // namespace
 
 std::vector<OptionGroup> option_groups(CommandLine& line) {
-  return {{Group::run, run_options(line)},
-          {Group::repeat, repeat_options(line)},
-          {Group::sizes, size_options(line)},
-          {Group::launch, launch_options(line)},
-          {Group::report, report_options(line)}};
+  return {{Group::deck, deck_options(line)},      {Group::run, run_options(line)},
+          {Group::repeat, repeat_options(line)},  {Group::sizes, size_options(line)},
+          {Group::files, file_options(line)},     {Group::launch, launch_options(line)},
+          {Group::tensors, tensor_options(line)}, {Group::report, report_options(line)}};
 }
 
 }  // namespace kolo::config

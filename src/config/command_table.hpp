@@ -11,7 +11,16 @@
 namespace kolo::config {
 
 /// Options beyond the deck's; a subcommand takes some of these groups.
-enum class Group : unsigned { run = 1, repeat = 2, sizes = 4, launch = 8, report = 16 };
+enum class Group : unsigned {
+  run = 1,
+  repeat = 2,
+  sizes = 4,
+  launch = 8,
+  report = 16,
+  files = 32,
+  tensors = 64,
+  deck = 128
+};
 
 constexpr unsigned operator|(Group a, Group b) { return static_cast<unsigned>(a) | static_cast<unsigned>(b); }
 constexpr unsigned operator|(unsigned a, Group b) { return a | static_cast<unsigned>(b); }
@@ -22,6 +31,7 @@ struct CommandRow {
   Command command;
   unsigned groups;  ///< of Group
   std::string_view help;
+  std::string_view operand = {};  ///< the name of the argument that follows; empty: none does
 
   bool takes(Group group) const { return (groups & static_cast<unsigned>(group)) != 0; }
 };
@@ -34,7 +44,7 @@ struct OptionGroup {
 std::span<const CommandRow> command_rows();
 
 /// Options of every subcommand; parsed values go to `line`.
-boost::program_options::options_description deck_options(CommandLine& line);
+boost::program_options::options_description general_options(CommandLine& line);
 /// The groups of options that only some subcommands take; parsed values go to `line`.
 std::vector<OptionGroup> option_groups(CommandLine& line);
 

@@ -50,8 +50,8 @@ std::string help_text() {
   text << "Usage: kolo [COMMAND] [OPTIONS]\n"
           "       mpirun -n 4 kolo --input deck.ini --run-dir runs/a --set optimizer.lr=0.002\n\nCommands:\n";
   for (const CommandRow& row : command_rows())
-    text << fmt::format("  {:16} {}\n", fmt::format("{} {}", row.name, row.topic), row.help);
-  text << '\n' << deck_options(unused);
+    text << fmt::format("  {:16} {}\n", fmt::format("{} {}{}", row.name, row.topic, row.operand), row.help);
+  text << '\n' << general_options(unused);
   for (const OptionGroup& group : option_groups(unused))
     text << '\n' << group.options;
   text << "\nExit codes:\n";

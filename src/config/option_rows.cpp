@@ -13,6 +13,7 @@ constexpr std::int64_t kMaxPasses = 1'000;
 constexpr std::int64_t kMaxPerRank = 1'000'000;
 constexpr std::int64_t kMaxClasses = 1'000'000;
 constexpr RealRange kMebibytes{.low = 0, .low_end = End::open, .high = 65536};
+constexpr RealRange kSeconds{.low = 0, .high = 86400};
 constexpr RealRange kInterval{.low = 0, .low_end = End::open, .high = 86400};
 
 void add_run(OptionBinder bind, RunSection& run) {
@@ -116,6 +117,9 @@ void add_comm(OptionBinder bind, CommSection& comm) {
   bind("bucket_mib", comm.bucket_mib, kMebibytes, "size of a gradient bucket in MiB");
   bind("first_bucket_mib", comm.first_bucket_mib, kMebibytes,
        "size of the first bucket to be exchanged in MiB");
+  bind("timeout", comm.timeout, kSeconds,
+       "seconds without progress after which the rank that hangs is named; after twice that the run ends; 0: "
+       "off");
 }
 
 void add_memory(OptionBinder bind, MemorySection& memory) {
@@ -132,6 +136,8 @@ void add_checkpoint(OptionBinder bind, CheckpointSection& checkpoint) {
        "epochs between checkpoints; 0: only at the end and on a stop");
   bind("every_steps", checkpoint.every_steps, {0, kMaxSteps}, "updates between further checkpoints; 0: off");
   bind("keep", checkpoint.keep, {1, kMaxEpochs}, "newest checkpoints kept, besides the best");
+  bind("job_end_margin", checkpoint.job_end_margin, kSeconds,
+       "seconds before SLURM_JOB_END_TIME at which the run stops; more where checkpoints take long");
 }
 
 }  // namespace

@@ -15,6 +15,11 @@ ExitCode doctor_command(RunContext& run);
 /// Parses, validates, plans and touches the data, without training.
 ExitCode check_command(RunContext& run);
 
+/// Says what the file of `kolo inspect` holds; code 4 when it is damaged.  Without MPI.
+ExitCode inspect_command(const RunContext& run);
+/// Checks the files of a run directory; code 4 when one is damaged.  Without MPI.
+ExitCode verify_command(const RunContext& run);
+
 /// Starts short jobs for the ranks x threads of this node and advises.  Runs outside MPI, on its own.
 ExitCode plan_command(RunContext& run);
 

@@ -13,7 +13,7 @@
 
 namespace kolo::config {
 
-enum class Command { train, check, bench, doctor, plan };
+enum class Command { train, check, bench, doctor, plan, inspect, verify };
 
 struct CommandLine {
   Command command = Command::train;
@@ -23,8 +23,12 @@ struct CommandLine {
   std::vector<std::string> sets;  ///< "section.key=value", as given, in order; load_config() reads them
   std::string run_dir;            ///< empty: none given
   Resume resume = Resume::off;
+  std::string init_from;  ///< checkpoint whose weights a new run begins with; empty: none
   std::optional<std::int64_t> stop_after_epochs;  ///< >= 1
   std::optional<double> max_seconds;              ///< > 0
+  std::string operand;          ///< the file or directory of `kolo inspect` and `kolo verify`
+  std::string directory = ".";  ///< bench checkpoint: where it writes
+  bool tensors = false;         ///< inspect: a line for each tensor
   std::string topic;         ///< what follows the command, e.g. "train" in `kolo bench train`; empty: nothing
   std::string json;          ///< file for the results as JSON; empty: none asked for
   std::int64_t steps = 60;   ///< counted repetitions of a benchmark, >= 1

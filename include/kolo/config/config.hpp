@@ -121,6 +121,7 @@ struct CommSection {
   Bind bind = Bind::automatic;
   double bucket_mib = 25;
   double first_bucket_mib = 1;
+  double timeout = 300;  ///< seconds without progress after which the watchdog speaks; 0: off
 
   bool operator==(const CommSection&) const = default;
 };
@@ -137,6 +138,7 @@ struct CheckpointSection {
   std::int64_t every_epochs = 1;  ///< 0: only at the end and on a stop
   std::int64_t every_steps = 0;   ///< 0: off
   std::int64_t keep = 2;          ///< newest ones kept, besides the best
+  double job_end_margin = 60;     ///< seconds before the Slurm job's end at which the run stops
 
   bool operator==(const CheckpointSection&) const = default;
 };

@@ -92,9 +92,9 @@ TEST(CommandLine, CommandRefusesOptionsThatAreNotItsOwn) {
 
 TEST(CommandLine, BenchNeedsToKnowWhat) {
   EXPECT_EQ(error_of({"bench"}).message,
-            "kolo bench: nothing follows: expected one of train, allreduce, data");
+            "kolo bench: nothing follows: expected one of train, allreduce, data, checkpoint");
   EXPECT_EQ(error_of({"bench", "tarin"}).message,
-            "kolo bench: tarin: expected one of train, allreduce, data");
+            "kolo bench: tarin: expected one of train, allreduce, data, checkpoint");
   EXPECT_EQ(error_of({"bench", "tarin"}).hint, "did you mean train?");
   EXPECT_EQ(error_of({"bench", "train", "more"}).message, "kolo bench: unexpected argument more");
 }
@@ -134,6 +134,26 @@ TEST(CommandLine, PlanAndDoctorTakeTheirOwnOptions) {
             "--launcher qsub: expected one of mpirun, srun");
   EXPECT_EQ(parse({"doctor", "--json", "x"}).json, "x");
   EXPECT_EQ(error_of({"doctor", "--steps", "3"}).message, "kolo doctor takes no --steps");
+}
+
+TEST(CommandLine, InspectAndVerifyTakeOneOperandAndNoDeck) {
+  const CommandLine line = parse({"inspect", "a/b.h5", "--tensors", "--json", "x"});
+  EXPECT_EQ(line.command, Command::inspect);
+  EXPECT_EQ(line.operand, "a/b.h5");
+  EXPECT_TRUE(line.tensors);
+  EXPECT_EQ(line.json, "x");
+  EXPECT_EQ(parse({"verify", "runs/a"}).operand, "runs/a");
+  EXPECT_EQ(error_of({"inspect"}).message, "kolo inspect: nothing follows: expected FILE");
+  EXPECT_EQ(error_of({"verify", ""}).message, "kolo verify: nothing follows: expected DIR");
+  EXPECT_EQ(error_of({"verify", "a", "b"}).message, "kolo verify: unexpected argument b");
+  EXPECT_EQ(error_of({"verify", "a", "--tensors"}).message, "kolo verify takes no --tensors");
+  EXPECT_EQ(error_of({"inspect", "a", "--set", "run.seed=1"}).message, "kolo inspect takes no --set");
+  EXPECT_EQ(error_of({"train", "a.h5"}).message, "kolo train: unexpected argument a.h5");
+}
+
+TEST(CommandLine, InitFromIsAnOptionOfTraining) {
+  EXPECT_EQ(parse({"--init-from", "a.h5"}).init_from, "a.h5");
+  EXPECT_EQ(error_of({"check", "--init-from", "a.h5"}).message, "kolo check takes no --init-from");
 }
 
 TEST(CommandLine, MissingRepeatedOrSurplusValuesAreRefused) {
