@@ -5,10 +5,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <string>
 
 #include "kolo/util/digest.hpp"
@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMark = ".tmp-";
 constexpr int kAttempts = 100;
+constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
 /// Sixteen digits that another process, even one with the same pid in another container, does not have.
 const std::string& process_token() {
@@ -46,8 +47,7 @@ fs::path temporary_beside(const fs::path& path) {
 }
 
 void rename_over(const fs::path& from, const fs::path& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) {
-    const int error = errno;
+  if (const int error = rename_file(from, to); error != 0) {
     ::unlink(from.c_str());
     throw_error("cannot rename the temporary file to", to, error);
   }
@@ -101,6 +101,25 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   if (transfer.error != 0) throw_write_error("cannot write", path_, transfer.error, written_, wanted);
 }
 
+void AtomicFile::write_large(std::span<const std::byte> bytes,
+                             const std::function<void(std::span<const std::byte>)>& before) {
+  while (!bytes.empty()) {
+    const std::span<const std::byte> piece = bytes.first(std::min(kPieceBytes, bytes.size()));
+    if (before) before(piece);
+    const std::size_t offset = written_;
+    write(piece);
+    start_writing(file_.get(), offset, piece.size());
+    bytes = bytes.subspan(piece.size());
+  }
+}
+
+void AtomicFile::overwrite_start(std::span<const std::byte> bytes) {
+  if (::lseek(file_.get(), 0, SEEK_SET) != 0)
+    throw_write_error("cannot write", path_, errno, written_, written_);
+  const Transfer transfer = write_all(file_.get(), bytes);
+  if (transfer.error != 0) throw_write_error("cannot write", path_, transfer.error, written_, written_);
+}
+
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
 
 void AtomicFile::commit() {
@@ -125,8 +144,8 @@ void atomic_symlink(const fs::path& target, const fs::path& link) {
   const fs::path relative = fs::relative(target, directory_of(link), failed);
   if (failed) throw_error("cannot resolve the target of the link", link, failed.value());
   const fs::path temporary = temporary_beside(link);
-  if (::symlink(relative.c_str(), temporary.c_str()) != 0)
-    throw_error("cannot make the symbolic link", link, errno);
+  if (const int error = make_symlink(relative, temporary); error != 0)
+    throw_error("cannot make the symbolic link", link, error);
   rename_over(temporary, link);
   sync_directory(link);
 }

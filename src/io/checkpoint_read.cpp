@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "kolo/io/bytes.hpp"
 #include "kolo/io/checkpoint.hpp"
 #include "kolo/io/hdf5_image.hpp"
 #include "kolo/io/hdf5_values.hpp"

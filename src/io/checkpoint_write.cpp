@@ -11,6 +11,7 @@
 #include "kolo/io/sealed_file.hpp"
 #include "kolo/util/digest.hpp"
 #include "kolo/util/error.hpp"
+#include "kolo/util/time.hpp"
 
 namespace kolo::io {
 namespace {
@@ -39,20 +40,18 @@ class Builder {
     remember(prefix + name, util::digest(text));
   }
 
-  void add_tensors(const Hdf5Group& group, const std::string& prefix, std::span<const NamedTensor> tensors) {
-    for (const NamedTensor& tensor : tensors)
+  void add_tensors(const Hdf5Group& group, const std::string& prefix, std::span<const TensorView> tensors) {
+    for (const TensorView& tensor : tensors)
       add_array(group, prefix, tensor.name, tensor.type, tensor.shape, tensor.data);
   }
 
-  Bytes finish() {
+  Hdf5Image finish() {
     {
       const Hdf5Group group = create_group(root(), "integrity");
       write_texts(group.id(), "names", names_);
       write_digests(group.id(), "xxh3", digests_);
     }
-    Bytes image = take_image(file_);
-    file_.close();
-    return image;
+    return Hdf5Image(std::move(file_));
   }
 
  private:
@@ -106,15 +105,15 @@ void write_metrics(Builder& builder, const MetricTable& metrics) {
   }
 }
 
-std::size_t tensor_bytes(std::span<const NamedTensor> tensors) {
+std::size_t tensor_bytes(std::span<const TensorView> tensors) {
   // An object header and a link take up to about a kilobyte beside the data.
   std::size_t bytes = 0;
-  for (const NamedTensor& tensor : tensors)
+  for (const TensorView& tensor : tensors)
     bytes += tensor.data.size() + 1024;
   return bytes;
 }
 
-std::size_t expected_bytes(const Checkpoint& checkpoint) {
+std::size_t expected_bytes(const CheckpointView& checkpoint) {
   std::size_t bytes = 64 * 1024 + checkpoint.config.size() + tensor_bytes(checkpoint.model) +
                       tensor_bytes(checkpoint.buffers);
   for (const auto& [state, tensors] : checkpoint.optimizer)
@@ -122,7 +121,7 @@ std::size_t expected_bytes(const Checkpoint& checkpoint) {
   return bytes + checkpoint.metrics.columns.size() * (checkpoint.metrics.rows.size() * sizeof(double) + 1024);
 }
 
-Bytes build_image(const Checkpoint& checkpoint) {
+Hdf5Image build_image(const CheckpointView& checkpoint) {
   const Hdf5Lock lock;
   Builder builder(expected_bytes(checkpoint));
   write_format(builder);
@@ -163,8 +162,37 @@ std::string metric_column(const std::string& path) {
   return split == "run" ? name : split + '_' + name;
 }
 
-void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  const Bytes image = [&] {
+CheckpointView view_of(const Checkpoint& checkpoint) {
+  const auto view = [](const std::vector<NamedTensor>& tensors) {
+    std::vector<TensorView> views;
+    for (const NamedTensor& tensor : tensors)
+      views.push_back({tensor.name, tensor.type, tensor.shape, tensor.data});
+    return views;
+  };
+  CheckpointView result{checkpoint.config,   view(checkpoint.model), view(checkpoint.buffers), {},
+                        checkpoint.progress, checkpoint.metrics};
+  for (const auto& [state, tensors] : checkpoint.optimizer)
+    result.optimizer[state] = view(tensors);
+  return result;
+}
+
+Checkpoint to_checkpoint(const CheckpointView& view) {
+  const auto copy = [](const std::vector<TensorView>& views) {
+    std::vector<NamedTensor> tensors;
+    for (const TensorView& tensor : views)
+      tensors.push_back({tensor.name, tensor.type, tensor.shape, {tensor.data.begin(), tensor.data.end()}});
+    return tensors;
+  };
+  Checkpoint result{view.config, copy(view.model), copy(view.buffers), {}, view.progress, view.metrics};
+  for (const auto& [state, tensors] : view.optimizer)
+    result.optimizer[state] = copy(tensors);
+  return result;
+}
+
+WrittenFile write_checkpoint(const std::filesystem::path& path, const CheckpointView& checkpoint) {
+  util::Stopwatch watch;
+  WrittenFile written;
+  const Hdf5Image image = [&] {
     try {
       check_metrics(checkpoint.metrics);
       return build_image(checkpoint);
@@ -173,7 +201,15 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
                             error.hint());
     }
   }();
-  write_sealed(path, image.span());
+  written.build_seconds = watch.lap();
+  write_sealed(path, image.bytes());
+  written.write_seconds = watch.lap();
+  written.bytes = kUserBlockBytes + image.bytes().size();
+  return written;
+}
+
+WrittenFile write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  return write_checkpoint(path, view_of(checkpoint));
 }
 
 }  // namespace kolo::io

@@ -15,6 +15,7 @@
 #include "kolo/io/atomic_file.hpp"
 #include "kolo/io/hdf5_image.hpp"
 #include "kolo/io/hdf5_values.hpp"
+#include "kolo/io/sealed_file.hpp"
 #include "kolo/util/error.hpp"
 #include "kolo/util/strings.hpp"
 
@@ -105,9 +106,10 @@ std::string to_json_lines(const MetricTable& table) {
 }
 
 void write_metrics_hdf5(const std::filesystem::path& path, const MetricTable& table) {
-  const Bytes image = [&] {
+  const Hdf5Image image = [&] {
     const Hdf5Lock lock;
-    const Hdf5File file = create_memory_file(table.columns.size() * table.rows.size() * sizeof(double), 0);
+    const std::size_t bytes = table.columns.size() * table.rows.size() * sizeof(double);
+    Hdf5File file = create_memory_file(bytes, kUserBlockBytes);
     const std::vector<std::int64_t> shape{static_cast<std::int64_t>(table.rows.size())};
     std::vector<double> values(table.rows.size());
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -116,11 +118,9 @@ void write_metrics_hdf5(const std::filesystem::path& path, const MetricTable& ta
       write_array(file.id(), table.columns[i], DType::f64, shape, std::as_bytes(std::span(values)));
     }
     write_attribute(file.id(), "columns", table.columns);
-    return take_image(file);
+    return Hdf5Image(std::move(file));
   }();
-  AtomicFile file(path);
-  file.write(image.span());
-  file.commit();
+  write_sealed(path, image.bytes());
 }
 
 MetricFiles::MetricFiles(const std::filesystem::path& directory, std::vector<std::string> columns)

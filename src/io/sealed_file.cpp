@@ -39,12 +39,11 @@ struct UserBlock {
 static_assert(sizeof(UserBlock) == kUserBlockBytes);
 
 [[noreturn]] void throw_damaged(const std::filesystem::path& path, std::string_view what) {
-  throw CheckpointError(fmt::format("checkpoint '{}' is damaged: {}", path.string(), what),
-                        std::string(kDamagedHint));
+  throw CheckpointError(fmt::format("'{}' is damaged: {}", path.string(), what), std::string(kDamagedHint));
 }
 
 [[noreturn]] void throw_unreadable(const std::filesystem::path& path, int error) {
-  throw CheckpointError(fmt::format("cannot read checkpoint '{}': {}", path.string(), error_text(error)),
+  throw CheckpointError(fmt::format("cannot read '{}': {}", path.string(), error_text(error)),
                         "check the path and its permissions");
 }
 
@@ -52,13 +51,12 @@ static_assert(sizeof(UserBlock) == kUserBlockBytes);
 void check_user_block(const std::filesystem::path& path, const UserBlock& block, std::uint64_t file_bytes) {
   if (std::string_view(block.magic.data(), block.magic.size()) != kMagic)
     throw CheckpointError(
-        fmt::format("'{}' is not a kolo checkpoint: it does not begin with {}", path.string(), kMagic),
+        fmt::format("'{}' is not a file of kolo's: it does not begin with {}", path.string(), kMagic),
         "a file that was edited or repacked by HDF5 tools loses kolo's user block");
   if (block.version != kVersion)
-    throw CheckpointError(
-        fmt::format("checkpoint '{}' has version {} of the user block; this kolo reads version {}",
-                    path.string(), block.version, kVersion),
-        "read it with the kolo that wrote it, or a newer one");
+    throw CheckpointError(fmt::format("'{}' has version {} of the user block; this kolo reads version {}",
+                                      path.string(), block.version, kVersion),
+                          "read it with the kolo that wrote it, or a newer one");
   if (block.block_bytes != kUserBlockBytes || block.zeros != decltype(block.zeros){})
     throw_damaged(path, "its user block has unexpected content");
   if (block.image_bytes != file_bytes - kUserBlockBytes)
@@ -72,10 +70,12 @@ void write_sealed(const std::filesystem::path& path, std::span<const std::byte> 
   UserBlock block;
   std::copy(kMagic.begin(), kMagic.end(), block.magic.begin());
   block.image_bytes = image.size();
-  block.image_digest = util::digest(image);
+  util::Digest digest;
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(&block, 1)));
-  file.write(image);
+  file.write_large(image, [&digest](std::span<const std::byte> piece) { digest.add(piece); });
+  block.image_digest = digest.value();
+  file.overwrite_start(std::as_bytes(std::span(&block, 1)));
   file.commit();
 }
 

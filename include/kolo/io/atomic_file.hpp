@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -28,6 +29,12 @@ class AtomicFile {
   /// Appends to the temporary file.  Throws CheckpointError, which says so when the disk is full.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  /// The same for many bytes: in pieces that begin their way to the disk at once.  `before` sees each piece
+  /// when it is next, so that a checksum finds it where write(2) will: in the cache.
+  void write_large(std::span<const std::byte> bytes,
+                   const std::function<void(std::span<const std::byte>)>& before = {});
+  /// Replaces the first bytes of what was written.  Nothing may be appended afterwards.
+  void overwrite_start(std::span<const std::byte> bytes);
   /// Forces the bytes to disk and gives them their final name.  Throws CheckpointError.  Call once, last.
   void commit();
 

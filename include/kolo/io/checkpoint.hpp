@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -52,9 +53,39 @@ struct Checkpoint {
   bool operator==(const Checkpoint&) const = default;
 };
 
-/// Any thread.  Memory: about twice the tensors' bytes on top of `checkpoint`, half of it while writing to
-/// disk. Throws CheckpointError: names or shapes that do not fit, and whatever the disk has to say.
-void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+/// A NamedTensor whose bytes belong to somebody else.
+struct TensorView {
+  std::string name;
+  DType type = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> data;  ///< logical row-major order
+};
+
+/// A Checkpoint whose tensors belong to somebody else: what a writer needs.
+struct CheckpointView {
+  std::string config;
+  std::vector<TensorView> model;
+  std::vector<TensorView> buffers;
+  std::map<std::string, std::vector<TensorView>> optimizer;
+  std::map<std::string, ProgressValue> progress;
+  MetricTable metrics;
+};
+
+CheckpointView view_of(const Checkpoint& checkpoint);
+/// A copy that owns its tensors.
+Checkpoint to_checkpoint(const CheckpointView& view);
+
+/// What a finished write came to.
+struct WrittenFile {
+  std::size_t bytes = 0;
+  double build_seconds = 0;  ///< making the HDF5 image in memory
+  double write_seconds = 0;  ///< from creating the file until its new name is on disk
+};
+
+/// Any thread.  Memory: the file's bytes once more.  Throws CheckpointError: names or shapes that do not fit,
+/// and whatever the disk has to say.
+WrittenFile write_checkpoint(const std::filesystem::path& path, const CheckpointView& checkpoint);
+WrittenFile write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Any thread.  Verifies the whole file before returning.  Throws CheckpointError naming the file and what is
 /// wrong.

@@ -2,7 +2,8 @@
 //
 // read(2) and write(2) may move fewer bytes than asked or be interrupted by a signal (kolo uses USR1, USR2
 // and TERM); checking that in one place is what lets everything above say "all of it, or this errno". Nothing
-// here throws: callers know the path and the purpose, and word the error.
+// here throws: callers know the path and the purpose, and word the error.  Each call that changes the disk is
+// a place where tests let it fail (util/fault_point.hpp).
 #pragma once
 
 #include <sys/types.h>
@@ -49,6 +50,12 @@ Transfer read_all(int fd, std::span<std::byte> bytes);
 
 /// fsync(2), retried when interrupted; returns errno or 0.
 int sync_descriptor(int fd);
+/// Lets the kernel begin to write [offset, offset + bytes) to disk, so that a later fsync has less to wait
+/// for.  A hint: where it is not supported nothing happens.
+void start_writing(int fd, std::size_t offset, std::size_t bytes);
+/// rename(2) and symlink(2); return errno or 0.
+int rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+int make_symlink(const std::filesystem::path& target, const std::filesystem::path& link);
 
 /// The system's words for an errno, e.g. "No space left on device".
 std::string error_text(int error);

@@ -1,6 +1,7 @@
 // An HDF5 file whose damage is noticed before HDF5 reads a byte of it.
 //
-// HDF5 lets a file begin with a user block that it ignores.  Ours has 512 bytes, integers little-endian:
+// Checkpoints and metrics.h5 are such files.  HDF5 lets a file begin with a user block that it ignores.  Ours
+// has 512 bytes, integers little-endian:
 //
 //     0  "KOLOCKPT"                      16  u64 bytes after the user block
 //     8  u32 version of this block (1)   24  u64 XXH3 of those bytes

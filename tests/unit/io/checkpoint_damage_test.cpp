@@ -88,8 +88,8 @@ TEST(CheckpointDamage, AWriterKilledAtAnyTimeLeavesAWholeFile) {
 }
 
 TEST(CheckpointDamage, AnyOtherFileIsNotACheckpoint) {
-  EXPECT_THAT(reading(std::string(4096, 'x')), HasSubstr("is not a kolo checkpoint"));
-  EXPECT_THAT(reading(sample_bytes().substr(kUserBlockBytes)), HasSubstr("is not a kolo checkpoint"));
+  EXPECT_THAT(reading(std::string(4096, 'x')), HasSubstr("is not a file of kolo's"));
+  EXPECT_THAT(reading(sample_bytes().substr(kUserBlockBytes)), HasSubstr("is not a file of kolo's"));
 }
 
 TEST(CheckpointDamage, ANewerUserBlockIsNotCalledDamaged) {
