@@ -52,6 +52,14 @@ void report_times(const train::Outcome& outcome) {
   util::log(fmt::format("  speed      {:.0f} samples/s in training", outcome.samples_per_s));
 }
 
+void report_checkpoints(const train::Outcome& outcome, const KeeperTotals& totals) {
+  if (totals.checkpoints == 0) return;
+  util::log(fmt::format("  saved      {} checkpoint{}, {} in {} beside the training, which waited {}",
+                        totals.checkpoints, totals.checkpoints == 1 ? "" : "s",
+                        util::format_bytes(totals.bytes), format_duration(totals.seconds),
+                        format_duration(outcome.checkpoint_seconds)));
+}
+
 std::string resume_command(const RunContext& run) {
   const std::string directory = run.directory->path().string();
   const std::string launcher = run.world().size() > 1 ? fmt::format("mpirun -n {} ", run.world().size()) : "";
@@ -92,7 +100,7 @@ std::string describe_node_memory(const RunContext& run) {
 }
 
 void report_end(RunContext& run, const train::Outcome& outcome, std::int64_t parameters,
-                const std::string& memory) {
+                const KeeperTotals& checkpoints, const std::string& memory) {
   const train::RunState& state = outcome.state;
   const std::string directory = run.directory->path().string();
   util::log("end: " + reason_text(outcome, run.loaded.config) + " in " +
@@ -107,6 +115,7 @@ void report_end(RunContext& run, const train::Outcome& outcome, std::int64_t par
                           util::format_count(static_cast<std::int64_t>(outcome.test->samples))));
   }
   report_times(outcome);
+  report_checkpoints(outcome, checkpoints);
   if (!memory.empty()) util::log("  memory     " + memory);
   util::log(fmt::format("  results    {}: metrics.csv, metrics.jsonl, metrics.h5, summary.json, checkpoints/",
                         directory));

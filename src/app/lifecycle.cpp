@@ -9,6 +9,7 @@
 #include "kolo/app/banner.hpp"
 #include "kolo/app/commands.hpp"
 #include "kolo/app/signals.hpp"
+#include "kolo/app/watch.hpp"
 #include "kolo/comm/agree.hpp"
 #include "kolo/config/effective_deck.hpp"
 #include "kolo/util/log.hpp"
@@ -62,15 +63,29 @@ bool answer_without_mpi(const RunContext& run) {
 }
 
 std::optional<ExitCode> run_without_mpi(RunContext& run) {
-  if (run.command_line_error || run.command_line.command != config::Command::plan) return std::nullopt;
-  return plan_command(run);
+  if (run.command_line_error) return std::nullopt;
+  run.without_mpi = true;
+  const bool first = run.launch.rank.value_or(0) == 0;
+  switch (run.command_line.command) {
+    case config::Command::plan:
+      return plan_command(run);
+    // Of many copies one looks at the file.
+    case config::Command::inspect:
+      return first ? inspect_command(run) : ExitCode::finished;
+    case config::Command::verify:
+      return first ? verify_command(run) : ExitCode::finished;
+    default:
+      run.without_mpi = false;
+      return std::nullopt;
+  }
 }
 
 void join_world(RunContext& run, int* argc, char*** argv) {
   run.mpi.emplace(comm::MpiSession::start(argc, argv));
   comm::require_joined_world(run.launch, run.world().size());
   util::enable_log(run.is_root());
-  run.mpi->share_error_line();
+  run.mpi->make_board();
+  run.pulse = comm::Pulse(run.mpi->board().slot(run.mpi->node().rank()));
   comm::agree(run.world(), [&] {
     if (run.command_line_error) std::rethrow_exception(run.command_line_error);
   });
@@ -102,6 +117,7 @@ void prepare_machine(RunContext& run) {
       comm::bind_cpus(run.mpi->node(), run.config().comm.bind, static_cast<int>(run.config().run.threads));
   at::set_num_threads(run.binding.threads);
   print_banner(run);
+  if (run.command_line.command == config::Command::train) start_watchdog(run);
 }
 
 ExitCode run_command(RunContext& run) {
@@ -115,7 +131,9 @@ ExitCode run_command(RunContext& run) {
     case config::Command::doctor:
       return doctor_command(run);
     case config::Command::plan:
-      break;  // has run without MPI
+    case config::Command::inspect:
+    case config::Command::verify:
+      break;  // have run without MPI
   }
   throw Error(ExitCode::internal, "a subcommand without code");
 }

@@ -1,72 +1,46 @@
 // How a run ends badly: one line from one rank, the right exit code, and no rank left waiting.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
 #include <thread>
 
+#include "kolo/app/failure.hpp"
 #include "kolo/app/lifecycle.hpp"
 #include "kolo/comm/agree.hpp"
-#include "kolo/util/log.hpp"
-#include "kolo/util/strings.hpp"
 
 namespace kolo::app {
 namespace {
 
 struct Failure {
-  ExitCode code = ExitCode::internal;
-  std::string message;
-  std::string hint;
+  util::ErrorText text;
   bool agreed = false;  // every rank is here with the same error
 };
 
-Failure describe(const RunContext& run, const std::exception_ptr& error) {
-  const std::string where = run.mpi && run.world().size() > 1 ? "rank " + std::to_string(run.world().rank()) +
-                                                                    " on " + run.mpi->host() + ": "
-                                                              : "";
-  try {
-    std::rethrow_exception(error);
-  } catch (const comm::AgreedError& e) {
-    if (run.mpi && e.ranks < run.world().size()) return {e.code(), where + e.what(), e.hint()};
-    const std::string origin = e.origin_rank == 0 ? "" : "rank " + std::to_string(e.origin_rank) + ": ";
-    return {e.code(), origin + e.what(), e.hint(), true};
-  } catch (const Error& e) {
-    return {e.code(), where + e.what(), e.hint()};
-  } catch (const std::bad_alloc&) {
-    return {ExitCode::internal, where + "out of memory", "kolo check estimates what a rank needs"};
-  } catch (const std::exception& e) {
-    return {ExitCode::internal, where + e.what(), ""};
-  } catch (...) {
-    return {ExitCode::internal, where + "an exception that is not a std::exception", ""};
-  }
-}
+std::string name_place(const std::string& place) { return place.empty() ? "" : place + ": "; }
 
-// The first line is the error, whatever the message looked like; what follows is indented.
-std::string render(const Failure& failure) {
-  std::string message = failure.message.substr(0, failure.message.find('\n'));
-  std::string text = "kolo: error[" + std::to_string(static_cast<int>(failure.code)) + "]: " + message + "\n";
-  if (failure.hint.empty()) return text;
-  for (const std::string& line : util::split(failure.hint, '\n'))
-    text += "  " + line + "\n";
+// What only this rank knows of.
+util::ErrorText describe_own(const RunContext& run, const std::exception_ptr& error) {
+  util::ErrorText text = util::describe(error);
+  if (!run.mpi) return text;
+  const comm::Place place = run.pulse.place();
+  text.message =
+      name_rank(run, run.world().rank()) + name_place(place.step > 0 ? describe(place) : "") + text.message;
   return text;
 }
 
-void print(const Failure& failure) {
-  const std::string text = render(failure);
-  std::fflush(stdout);
-  // One write, so that lines of other programs cannot come between.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-  util::log(util::trim(text), util::LogTarget::file_only);
-}
-
-void note_in_summary(const RunContext& run, const Failure& failure) {
-  if (!run.directory) return;
-  io::Summary summary;
-  summary.reason = failure.code == ExitCode::diverged ? "diverged" : "error";
-  summary.exit_code = static_cast<int>(failure.code);
-  run.directory->write_summary(summary);
+Failure describe(const RunContext& run, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const comm::AgreedError& e) {
+    if (!run.mpi || e.ranks < run.world().size()) return {describe_own(run, error)};
+    // What happens before the first step is mostly found by rank 0 for all: its name would only confuse.
+    const bool names_rank = e.origin_rank != 0 || !e.place.empty();
+    const std::string origin = names_rank ? name_rank(run, e.origin_rank) : "";
+    return {{e.code(), origin + name_place(e.place) + e.what(), e.hint()}, true};
+  } catch (...) {
+    return {describe_own(run, error)};
+  }
 }
 
 // Two nodes may fail at once and cannot see each other's claim: the first node goes first, and its abort ends
@@ -76,11 +50,10 @@ void wait_for_lower_ranks(const RunContext& run) {
   std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
 }
 
-[[noreturn]] void abort_job(const RunContext& run, const Failure& failure) {
+[[noreturn]] void abort_job(const RunContext& run, const util::ErrorText& failure) {
   wait_for_lower_ranks(run);
-  if (run.mpi->claim_error_line()) {
-    print(failure);
-    note_in_summary(run, failure);
+  if (run.mpi->board().claim_error_line()) {
+    print_failure(run, failure);
     run.mpi->abort(failure.code);
   }
   // Another rank of this node reports and aborts; should it not get there, this one does.
@@ -95,21 +68,22 @@ int report_failure(RunContext& run, const std::exception_ptr& error) noexcept {
   try {
     failure = describe(run, error);
     if (!run.mpi) {
-      print(failure);
-      comm::abort_if_started(failure.code);
-      return static_cast<int>(failure.code);
+      // Copies that a launcher started of a command without MPI all fail alike: only the first speaks.
+      if (run.launch.rank.value_or(0) == 0 || !run.without_mpi) print_failure(run, failure.text);
+      comm::abort_if_started(failure.text.code);
+      return static_cast<int>(failure.text.code);
     }
-    if (run.world().size() > 1 && !failure.agreed) abort_job(run, failure);
+    if (run.world().size() > 1 && !failure.agreed) abort_job(run, failure.text);
     // Singletons that should have been one job all fail alike: only the first speaks.
     const bool speaks = run.world().size() > 1 ? run.is_root() : run.launch.rank.value_or(0) == 0;
-    if (speaks) print(failure);
-    note_in_summary(run, failure);
+    // The watchdog may have had its say already.
+    if (speaks && run.mpi->board().claim_error_line()) print_failure(run, failure.text);
     run.close();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "  while ending the run: %s\n", e.what());
-    if (run.mpi) run.mpi->abort(failure.code);
+    if (run.mpi) run.mpi->abort(failure.text.code);
   }
-  return static_cast<int>(failure.code);
+  return static_cast<int>(failure.text.code);
 }
 
 }  // namespace kolo::app

@@ -5,6 +5,7 @@
 namespace kolo::app {
 
 void RunContext::close() {
+  pulse.enter(comm::Phase::ending);
   if (replica) {
     replica->close();
     replica.reset();
@@ -16,6 +17,10 @@ void RunContext::close() {
   directory.reset();
   util::close_log_file();
   if (mpi) {
+    watchdog.reset();
+    pulse = {};
+    // Nobody's process ends while another still watches it.
+    if (mpi->board().size() > 0) mpi->node().barrier();
     mpi->finalize();
     mpi.reset();
   }

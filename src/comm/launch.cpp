@@ -12,10 +12,11 @@
 namespace kolo::comm {
 namespace {
 
-std::optional<int> number_from(const char* variable) {
+template <class T = int>
+std::optional<T> number_from(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return std::nullopt;
-  int value = 0;
+  T value = 0;
   const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
   if (error != std::errc() || *end != '\0' || value < 0) return std::nullopt;
   return value;
@@ -29,6 +30,7 @@ LaunchEnvironment read_launch_environment() {
       {"PMI_SIZE", "PMI_RANK"},
       {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
   LaunchEnvironment launch;
+  launch.job_end = number_from<std::int64_t>("SLURM_JOB_END_TIME");
   for (const auto& [size, rank] : kVariables) {
     launch.tasks = number_from(size);
     if (!launch.tasks) continue;

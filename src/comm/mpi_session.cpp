@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
-
-#include "kolo/comm/agree.hpp"
 
 namespace kolo::comm {
 namespace {
@@ -32,21 +29,16 @@ MpiSession MpiSession::start(int* argc, char*** argv) {
 }
 
 MpiSession::MpiSession(Communicator world, Communicator node, int thread_level)
-    : world_(std::move(world)), node_(std::move(node)), thread_level_(thread_level), host_(host_name()) {}
+    : world_(std::move(world)),
+      node_(std::move(node)),
+      thread_level_(thread_level),
+      host_(host_name()),
+      hosts_(world_.all_gather(host_)) {}
 
-void MpiSession::share_error_line() {
-  // Agreed over the world: a node without room must not leave the others waiting.
-  error_turn_ = agree(world_, [&] { return SharedBuffer::allocate(node_, sizeof(int)); });
-}
-
-bool MpiSession::claim_error_line() const {
-  if (error_turn_.bytes().empty()) return true;
-  int& claimed = *reinterpret_cast<int*>(error_turn_.bytes().data());
-  return std::atomic_ref(claimed).exchange(1) == 0;
-}
+void MpiSession::make_board() { board_ = NodeBoard::make(world_, node_); }
 
 void MpiSession::finalize() {
-  error_turn_.close();
+  board_.close();
   node_.close();
   world_.close();
   KOLO_MPI(MPI_Finalize());

@@ -189,7 +189,8 @@ Checkpoint to_checkpoint(const CheckpointView& view) {
   return result;
 }
 
-WrittenFile write_checkpoint(const std::filesystem::path& path, const CheckpointView& checkpoint) {
+WrittenFile write_checkpoint(const std::filesystem::path& path, const CheckpointView& checkpoint,
+                             const std::function<void()>& alive) {
   util::Stopwatch watch;
   WrittenFile written;
   const Hdf5Image image = [&] {
@@ -202,7 +203,7 @@ WrittenFile write_checkpoint(const std::filesystem::path& path, const Checkpoint
     }
   }();
   written.build_seconds = watch.lap();
-  write_sealed(path, image.bytes());
+  write_sealed(path, image.bytes(), alive);
   written.write_seconds = watch.lap();
   written.bytes = kUserBlockBytes + image.bytes().size();
   return written;

@@ -176,6 +176,9 @@ void RunDirectory::prune_old(std::int64_t keep) {
     if (damaged_.contains(path)) continue;
     if (++counted > std::max<std::int64_t>(keep, 1) && !kept.contains(path)) remove_with_warning(path);
   }
+}
+
+void RunDirectory::remove_stale_temporaries() {
   for (const fs::path& directory : {path_, checkpoint_directory()})
     for (const fs::path& entry : entries_of(directory))
       if (is_stale_temporary(entry.filename().string())) remove_with_warning(entry);

@@ -66,14 +66,18 @@ void check_user_block(const std::filesystem::path& path, const UserBlock& block,
 
 }  // namespace
 
-void write_sealed(const std::filesystem::path& path, std::span<const std::byte> image) {
+void write_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
+                  const std::function<void()>& alive) {
   UserBlock block;
   std::copy(kMagic.begin(), kMagic.end(), block.magic.begin());
   block.image_bytes = image.size();
   util::Digest digest;
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(&block, 1)));
-  file.write_large(image, [&digest](std::span<const std::byte> piece) { digest.add(piece); });
+  file.write_large(image, [&](std::span<const std::byte> piece) {
+    digest.add(piece);
+    if (alive) alive();
+  });
   block.image_digest = digest.value();
   file.overwrite_start(std::as_bytes(std::span(&block, 1)));
   file.commit();

@@ -14,8 +14,7 @@ void ControlMessage::set_sums(const Sums& sums) {
 }
 
 void ControlMessage::set_stop(const StopFlags& flags) {
-  for (std::size_t i = 0; i < kStopCauses; ++i)
-    values_[kFirstStop + i] = flags.test(i) ? 1 : 0;
+  write_flags(flags, std::span(values_).subspan(kFirstStop, kStopCauses));
 }
 
 Sums ControlMessage::sums() const {
@@ -23,10 +22,7 @@ Sums ControlMessage::sums() const {
 }
 
 StopFlags ControlMessage::stop() const {
-  StopFlags flags;
-  for (std::size_t i = 0; i < kStopCauses; ++i)
-    flags.set(i, values_[kFirstStop + i] > 0);
-  return flags;
+  return read_flags(std::span(values_).subspan(kFirstStop, kStopCauses));
 }
 
 }  // namespace kolo::train

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "kolo/comm/agree.hpp"
 #include "kolo/data/loader.hpp"
 #include "kolo/train/loader_options.hpp"
 #include "kolo/train/step.hpp"
+#include "kolo/util/fault_point.hpp"
 
 namespace kolo::train {
 namespace {
@@ -26,37 +30,57 @@ class EvaluationMode {
   model::Network& network_;
 };
 
-Sums evaluate_share(model::Network& network, const data::Dataset& set, const config::Config& config, int rank,
-                    int world_size) {
-  const std::int64_t batch = config.train.eval_batch;
-  std::int64_t begin = rank * batch;
-  const auto requests = [&]() -> std::optional<data::BatchRequest> {
-    if (begin >= set.size()) return std::nullopt;
-    const data::BatchRequest request{0, begin, std::min(begin + batch, set.size())};
+// The batches of this rank: every world_size-th of the set.
+data::Loader::NextRequest deal(std::int64_t samples, std::int64_t batch, int rank, int world_size) {
+  return [=, begin = rank * batch]() mutable -> std::optional<data::BatchRequest> {
+    if (begin >= samples) return std::nullopt;
+    const data::BatchRequest request{0, begin, std::min(begin + batch, samples)};
     begin += world_size * batch;
     return request;
   };
-  data::Loader loader(set, evaluation_options(config), requests);
-  Sums sums;
-  while (const std::shared_ptr<data::Batch> item = loader.next()) {
-    const auto [images, labels] = to_tensors(*item, network.memory_format());
-    const at::Tensor logits = network.forward(images);
-    sums += measure(logits, labels, at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum));
-  }
-  return sums;
+}
+
+Sums evaluate_batch(model::Network& network, data::Batch& batch) {
+  const auto [images, labels] = to_tensors(batch, network.memory_format());
+  const at::Tensor logits = network.forward(images);
+  return measure(logits, labels, at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum));
 }
 
 }  // namespace
 
-Sums evaluate(model::Network& network, const data::Dataset& set, const config::Config& config,
-              const comm::Communicator& world) {
+Evaluation evaluate(model::Network& network, const data::Dataset& set, const config::Config& config,
+                    const comm::Communicator& world, const StopPoll& poll, const comm::Pulse& pulse) {
   const at::NoGradGuard no_grad;
   const EvaluationMode mode(network);
-  const Sums mine =
-      comm::agree(world, [&] { return evaluate_share(network, set, config, world.rank(), world.size()); });
-  std::array<double, 4> values = {mine.loss, mine.top1, mine.top5, mine.samples};
+  const std::int64_t batch = config.train.eval_batch;
+  pulse.enter(comm::Phase::evaluation);
+  const auto loader = comm::agree(world, [&] {
+    return std::make_unique<data::Loader>(set, evaluation_options(config),
+                                          deal(set.size(), batch, world.rank(), world.size()));
+  });
+  Evaluation result;
+  const std::int64_t batches = (set.size() + batch - 1) / batch;
+  for (std::int64_t done = 0; done < batches && result.stop.none(); done += world.size()) {
+    std::exception_ptr error;
+    try {
+      util::fault_point("evaluation");
+      if (const std::shared_ptr<data::Batch> item = loader->next())
+        result.sums += evaluate_batch(network, *item);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    // Whether a rank failed, then the causes to stop.
+    std::array<double, 1 + kStopCauses> message = {error ? 1.0 : 0.0};
+    write_flags(poll(), std::span(message).subspan(1));
+    world.all_reduce(message, comm::Op::max);
+    if (message[0] > 0) comm::throw_together(world, error, comm::describe(pulse.place()));
+    result.stop = read_flags(std::span(message).subspan(1));
+    pulse.beat();
+  }
+  std::array<double, 4> values = {result.sums.loss, result.sums.top1, result.sums.top5, result.sums.samples};
   world.all_reduce(values, comm::Op::sum);
-  return {values[0], values[1], values[2], values[3]};
+  result.sums = {values[0], values[1], values[2], values[3]};
+  return result;
 }
 
 }  // namespace kolo::train

@@ -65,8 +65,8 @@ fusion::StrategyChoice choose_strategy(const model::Network& network, const conf
 }
 
 Replica::Replica(std::shared_ptr<model::Network> network, const config::Config& config,
-                 config::Strategy strategy, const comm::Communicator& world)
-    : world_(world), network_(std::move(network)) {
+                 config::Strategy strategy, const comm::Communicator& world, comm::Pulse pulse)
+    : world_(world), pulse_(std::move(pulse)), network_(std::move(network)) {
   const std::vector<fusion::NamedParameter> parameters = named_parameters(*network_);
   type_ = fusion::dtype_of_tensor(parameters.at(0).tensor);
   plan_ = std::make_unique<fusion::BucketPlan>(plan_for(*network_, config.comm));
@@ -79,8 +79,15 @@ Replica::Replica(std::shared_ptr<model::Network> network, const config::Config& 
       exchange_->writes_parameters() ? fusion::Arena::Initial::write : fusion::Arena::Initial::adopt);
   hooks_ = std::make_unique<fusion::GradientHooks>(
       *arena_, exchange_->memory().gradients, largest_summand(type_, world.size()),
-      [exchange = exchange_.get()](const fusion::Bucket& bucket) { exchange->reduce_bucket(bucket); });
+      [this](const fusion::Bucket& bucket) { exchange_bucket(bucket); });
   broadcast();
+}
+
+// From inside backward.
+void Replica::exchange_bucket(const fusion::Bucket& bucket) const {
+  pulse_.enter_bucket(&bucket - plan_->buckets.data());
+  exchange_->reduce_bucket(bucket);
+  pulse_.enter(comm::Phase::backward);
 }
 
 std::vector<fusion::NamedParameter> Replica::buffers() const {
@@ -88,23 +95,6 @@ std::vector<fusion::NamedParameter> Replica::buffers() const {
   for (const auto& item : network_->named_buffers())
     buffers.push_back({item.key(), item.value()});
   return buffers;
-}
-
-io::Checkpoint Replica::snapshot() const {
-  io::Checkpoint checkpoint;
-  const std::vector<std::string> states = optimizer_->state_names();
-  // Registration order reads better than the arena's.
-  for (std::size_t i = plan_->slots.size(); i-- > 0;) {
-    const std::string& name = plan_->slots[i].parameter.name;
-    checkpoint.model.push_back(to_named(name, arena_->parameters()[i].tensor));
-    for (std::size_t s = 0; s < states.size(); ++s) {
-      checkpoint.optimizer[states[s]].push_back(
-          to_named(name, arena_->view(i, exchange_->memory().states[s])));
-    }
-  }
-  for (const auto& [name, tensor] : buffers())
-    checkpoint.buffers.push_back(to_named(name, tensor));
-  return checkpoint;
 }
 
 void Replica::restore(const io::Checkpoint& checkpoint, Restore what) {

@@ -12,6 +12,7 @@
 #include "kolo/comm/agree.hpp"
 #include "kolo/optim/clip.hpp"
 #include "kolo/train/diverged_hint.hpp"
+#include "kolo/util/fault_point.hpp"
 #include "kolo/util/time.hpp"
 
 namespace kolo::train {
@@ -64,18 +65,22 @@ StepResult TrainStep::run(const BatchSource& source, const StepRequest& request)
   replica_.hooks().begin_step();
   const fusion::ExchangeTimes before = replica_.exchange().times();
   seed_generator(request.random_seed);
+  std::string place;
+  replica_.pulse().enter_step(request.step + 1);
   try {
     control_.set_sums(compute(source, request, result.times));
   } catch (const CommError&) {
     throw;  // MPI itself failed: no collective call can follow
   } catch (...) {
     error = std::current_exception();
+    place = comm::describe(replica_.pulse().place());
     replica_.hooks().contribute_zeros();
     control_.set_failed();
   }
   if (!error && (!replica_.hooks().finite() || !loss_finite_)) control_.set_nonfinite();
+  replica_.pulse().enter(comm::Phase::exchange);
   finish(request);
-  if (control_.failed()) comm::throw_together(world_, error);
+  if (control_.failed()) comm::throw_together(world_, error, place);
   const bool nonfinite = control_.nonfinite() || !norm_finite_;
   if (nonfinite && section_.on_nonfinite == config::OnNonfinite::stop) throw_if_diverged(request);
   if (applied_) apply_moments();
@@ -97,8 +102,11 @@ Sums TrainStep::compute(const BatchSource& source, const StepRequest& request, S
   if (request.micro_batches == 0) replica_.hooks().contribute_zeros();
   for (std::size_t i = 0; i < request.micro_batches; ++i) {
     util::Stopwatch watch;
+    replica_.pulse().enter(comm::Phase::data);
     const std::shared_ptr<data::Batch> batch = source();
     times.data += watch.lap();
+    replica_.pulse().enter(comm::Phase::forward);
+    util::fault_point("forward");
     const auto [images, labels] = to_tensors(*batch, network.memory_format());
     const at::Tensor logits = network.forward(images);
     const at::Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum,
@@ -106,6 +114,7 @@ Sums TrainStep::compute(const BatchSource& source, const StepRequest& request, S
     sums += measure(logits, labels, loss);
     times.forward += watch.lap();
 
+    replica_.pulse().enter(comm::Phase::backward);
     const bool last = i + 1 == request.micro_batches;
     if (last) replica_.hooks().arm();
     const double hooked_before = replica_.hooks().seconds();
@@ -139,6 +148,7 @@ void TrainStep::finish(const StepRequest& request) {
     norm_finite_ = section_.clip_norm == 0 || std::isfinite(square_norm);
     if (!norm_finite_) return std::nullopt;
     applied_ = true;
+    replica_.pulse().enter(comm::Phase::update);
     return section_.clip_norm > 0 ? optim::clip_scale(std::sqrt(square_norm), section_.clip_norm) : 1.0;
   };
   actions.update = [&](std::int64_t begin, std::int64_t end, const std::byte* gradients, double scale) {

@@ -2,6 +2,18 @@
 
 namespace kolo::train {
 
+void write_flags(const StopFlags& flags, std::span<double> numbers) {
+  for (std::size_t i = 0; i < kStopCauses; ++i)
+    numbers[i] = flags.test(i) ? 1 : 0;
+}
+
+StopFlags read_flags(std::span<const double> numbers) {
+  StopFlags flags;
+  for (std::size_t i = 0; i < kStopCauses; ++i)
+    flags.set(i, numbers[i] > 0);
+  return flags;
+}
+
 std::string_view describe(StopCause cause) {
   switch (cause) {
     case StopCause::usr1:
@@ -16,6 +28,8 @@ std::string_view describe(StopCause cause) {
       return "a STOP file in the run directory";
     case StopCause::time_limit:
       return "--max-time";
+    case StopCause::job_end:
+      return "the coming end of the Slurm job";
   }
   return "?";
 }

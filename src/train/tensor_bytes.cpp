@@ -39,14 +39,10 @@ std::span<std::byte> bytes_of(const at::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data_ptr()), static_cast<std::size_t>(tensor.nbytes())};
 }
 
-io::NamedTensor to_named(const std::string& name, const at::Tensor& tensor) {
-  const at::Tensor logical = tensor.detach().contiguous();
-  const auto bytes = bytes_of(logical);
-  return {name, dtype_of_scalar(logical.scalar_type()), logical.sizes().vec(), {bytes.begin(), bytes.end()}};
-}
+DType dtype_of(const at::Tensor& tensor) { return dtype_of_scalar(tensor.scalar_type()); }
 
 void from_named(const io::NamedTensor& stored, const std::string& what, at::Tensor tensor) {
-  const DType type = dtype_of_scalar(tensor.scalar_type());
+  const DType type = dtype_of(tensor);
   const auto sizes = tensor.sizes();
   if (stored.type != type ||
       !std::equal(stored.shape.begin(), stored.shape.end(), sizes.begin(), sizes.end())) {

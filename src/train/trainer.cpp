@@ -1,6 +1,7 @@
 #include "kolo/train/trainer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "kolo/comm/agree.hpp"
@@ -56,6 +57,7 @@ void Trainer::resume(const io::Checkpoint* checkpoint) {
 }
 
 Outcome Trainer::run() {
+  if (stop_before_start()) return finish_stopped();
   replica_.network().train();
   const auto loader = comm::agree(world_, [&] {
     return std::make_unique<data::Loader>(data_.train, training_options(config_), requests());
@@ -65,11 +67,7 @@ Outcome Trainer::run() {
     if (out_of_steps() && state_.step_in_epoch == 0) return finish(EndReason::max_steps, "");
     const EpochEnd end = train_epoch(*loader);
     if (end == EpochEnd::max_steps) return finish_cut_epoch();
-    if (end == EpochEnd::stopped) {
-      save(false);
-      return finish(EndReason::stopped, std::string(describe(*first_cause(stop_))));
-    }
-    finish_epoch();
+    if (end == EpochEnd::stopped || !finish_epoch()) return finish_stopped();
     if (options_.stop_after_epochs && totals_.epochs_here >= *options_.stop_after_epochs &&
         state_.epoch < config_.train.epochs) {
       return finish(EndReason::stopped, "--stop-after-epochs");
@@ -79,35 +77,61 @@ Outcome Trainer::run() {
   return finish(EndReason::completed, "");
 }
 
+// What was asked for while data were read, before there was a step whose message could say so.
+bool Trainer::stop_before_start() {
+  std::array<double, kStopCauses> message{};
+  write_flags(options_.poll(), message);
+  world_.all_reduce(message, comm::Op::max);
+  stop_ = read_flags(message);
+  return stop_.any();
+}
+
+// A stop asked for during the evaluation finds the epoch's steps done: the resumed run begins with the
+// evaluation.
+Outcome Trainer::finish_stopped() {
+  save(false);
+  return finish(EndReason::stopped, std::string(describe(*first_cause(stop_))));
+}
+
+StepRequest Trainer::make_request() const {
+  StepRequest request;
+  request.step = state_.step;
+  request.micro_batches = geometry_.micro_batches(state_.step_in_epoch).size();
+  request.global_samples = geometry_.step(state_.step_in_epoch).size();
+  request.lr = learning_rate(state_.step);
+  request.update = state_.updates + 1;
+  request.random_seed = step_seed(config_.run.seed, state_.step, world_.rank());
+  request.stop = options_.poll();
+  return request;
+}
+
+void Trainer::note_step(const StepResult& result, double seconds) {
+  samples_here_ += static_cast<double>(geometry_.step(state_.step_in_epoch).size());
+  ++state_.step;
+  ++state_.step_in_epoch;
+  if (result.applied) {
+    ++state_.updates;
+    state_.sums += result.sums;
+  } else {
+    ++state_.skipped;
+  }
+  state_.times += result.times;
+  totals_.times += result.times;
+  state_.train_seconds += seconds;
+  train_seconds_here_ += seconds;
+}
+
 Trainer::EpochEnd Trainer::train_epoch(data::Loader& loader) {
+  const auto next_batch = [&] {
+    check_keeper();
+    return loader.next();
+  };
   while (state_.step_in_epoch < geometry_.steps_per_epoch()) {
     if (out_of_steps()) return EpochEnd::max_steps;
     const util::Stopwatch watch;
-    const data::Range samples = geometry_.step(state_.step_in_epoch);
-    StepRequest request;
-    request.step = state_.step;
-    request.micro_batches = geometry_.micro_batches(state_.step_in_epoch).size();
-    request.global_samples = samples.size();
-    request.lr = learning_rate(state_.step);
-    request.update = state_.updates + 1;
-    request.random_seed = step_seed(config_.run.seed, state_.step, world_.rank());
-    request.stop = options_.poll();
-    const StepResult result = step_.run([&loader] { return loader.next(); }, request);
-
-    ++state_.step;
-    ++state_.step_in_epoch;
-    if (result.applied) {
-      ++state_.updates;
-      state_.sums += result.sums;
-    } else {
-      ++state_.skipped;
-    }
-    state_.times += result.times;
-    totals_.times += result.times;
-    samples_here_ += static_cast<double>(samples.size());
-    const double seconds = watch.seconds();
-    state_.train_seconds += seconds;
-    train_seconds_here_ += seconds;
+    const StepRequest request = make_request();
+    const StepResult result = step_.run(next_batch, request);
+    note_step(result, watch.seconds());
     if (observer_ != nullptr) observer_->step_done(state_, request.lr);
     if (result.stop.any()) {
       stop_ = result.stop;
@@ -121,36 +145,48 @@ Trainer::EpochEnd Trainer::train_epoch(data::Loader& loader) {
   return EpochEnd::complete;
 }
 
+// A checkpoint that could not be written ends the run at the next step, not at the next checkpoint.
+void Trainer::check_keeper() const {
+  if (keeper_ == nullptr) return;
+  try {
+    keeper_->check();
+  } catch (...) {
+    replica_.pulse().enter(comm::Phase::checkpoint);
+    throw;
+  }
+}
+
 Outcome Trainer::finish_cut_epoch() {
   // The checkpoint knows nothing of this evaluation: a run resumed with a larger train.max_steps goes on
   // inside the epoch as if it had not been cut.
   save(false);
-  const EpochResult result = evaluate_epoch();
-  publish(result);
-  comm::agree(world_, [&] {
-    if (keeper_ != nullptr && result.is_best) keeper_->mark_best(state_.step);
-  });
+  const std::optional<EpochResult> result = evaluate_epoch();
+  if (!result) return finish(EndReason::stopped, std::string(describe(*first_cause(stop_))));
+  publish(*result);
+  if (keeper_ != nullptr && result->is_best) keeper_->mark_best(state_.step);
   return finish(EndReason::max_steps, "");
 }
 
-void Trainer::finish_epoch() {
-  const EpochResult result = evaluate_epoch();
+bool Trainer::finish_epoch() {
+  const std::optional<EpochResult> result = evaluate_epoch();
+  if (!result) return false;
   ++state_.epoch;
   ++totals_.epochs_here;
-  if (world_.rank() == 0) table_.rows.push_back(result.row);
+  if (world_.rank() == 0) table_.rows.push_back(result->row);
   state_.step_in_epoch = 0;
   state_.sums = {};
   state_.times = {};
   state_.train_seconds = 0;
   state_.checkpoint_seconds = 0;
   state_.skipped = 0;
-  publish(result);
+  publish(*result);
 
-  const bool is_best = result.is_best;
+  const bool is_best = result->is_best;
   const bool last = state_.epoch == config_.train.epochs || out_of_steps() || patience_exhausted() ||
                     (options_.stop_after_epochs && totals_.epochs_here >= *options_.stop_after_epochs);
   const std::int64_t every = config_.checkpoint.every_epochs;
   if (is_best || last || (every > 0 && state_.epoch % every == 0)) save(is_best);
+  return true;
 }
 
 bool Trainer::patience_exhausted() const {
@@ -171,7 +207,12 @@ Outcome Trainer::finish(EndReason reason, std::string detail) {
     const util::Stopwatch watch;
     totals_.test = final_test();
     totals_.eval_seconds += watch.seconds();
+    if (stop_.any()) {
+      totals_.reason = EndReason::stopped;
+      totals_.detail = std::string(describe(*first_cause(stop_))) + " during the final test";
+    }
   }
+  wait_for_keeper();
   totals_.state = state_;
   return totals_;
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <map>
 
 #include "kolo/comm/agree.hpp"
 #include "kolo/train/diverged_hint.hpp"
@@ -29,8 +31,9 @@ const std::vector<std::string>& metric_columns() {
   return columns;
 }
 
-Trainer::EpochResult Trainer::evaluate_epoch() {
+std::optional<Trainer::EpochResult> Trainer::evaluate_epoch() {
   const util::Stopwatch watch;
+  replica_.pulse().enter(comm::Phase::evaluation);
   replica_.require_equal(world_);
   replica_.require_finite(state_.step);
   comm::agree(world_, [&] {
@@ -40,18 +43,22 @@ Trainer::EpochResult Trainer::evaluate_epoch() {
         kDivergedHint);
   });
   std::optional<Sums> val;
-  if (data_.val) val = evaluate(replica_.network(), *data_.val, config_, world_);
+  if (data_.val) {
+    const Evaluation evaluation =
+        evaluate(replica_.network(), *data_.val, config_, world_, options_.poll, replica_.pulse());
+    stop_ = evaluation.stop;
+    val = evaluation.sums;
+  }
   const double eval_seconds = watch.seconds();
   totals_.eval_seconds += eval_seconds;
+  if (stop_.any()) return std::nullopt;
   if (val) require_finite_loss(*val, "validation");
   const bool is_best = note_result(val);
-  return {make_row(val, eval_seconds), is_best};
+  return EpochResult{make_row(val, eval_seconds), is_best};
 }
 
 void Trainer::publish(const EpochResult& result) {
-  comm::agree(world_, [&] {
-    if (keeper_ != nullptr) keeper_->add_row(result.row);
-  });
+  if (keeper_ != nullptr) keeper_->add_row(result.row);
   if (observer_ != nullptr) observer_->epoch_done(result.row, result.is_best);
 }
 
@@ -117,35 +124,60 @@ std::vector<double> Trainer::make_row(const std::optional<Sums>& val, double eva
           static_cast<double>(state_.skipped)};
 }
 
+// Training waits for the one before to be on disk, and for one copy of the state.
 void Trainer::save(bool is_best) {
   const util::Stopwatch watch;
+  replica_.pulse().enter(comm::Phase::checkpoint);
   RunState stored = state_;
   stored.times = mean_over_ranks(state_.times);
+  wait_for_keeper();
   comm::agree(world_, [&] {
     if (keeper_ == nullptr) return;
-    io::Checkpoint checkpoint = replica_.snapshot();
-    checkpoint.config = options_.config_text;
-    checkpoint.metrics = table_;
-    store(stored, options_.identity, checkpoint.progress);
-    keeper_->save(checkpoint, state_.step, is_best);
+    snapshot_.capture(replica_);
+    std::map<std::string, io::ProgressValue> progress;
+    store(stored, options_.identity, progress);
+    keeper_->save(
+        [this, progress = std::move(progress), metrics = table_] {
+          io::CheckpointView view = snapshot_.view();
+          view.config = options_.config_text;
+          view.progress = progress;
+          view.metrics = metrics;
+          return view;
+        },
+        state_.step, is_best);
   });
   const double seconds = watch.seconds();
   state_.checkpoint_seconds += seconds;
   totals_.checkpoint_seconds += seconds;
 }
 
+void Trainer::wait_for_keeper() {
+  std::exception_ptr error;
+  try {
+    replica_.pulse().enter(comm::Phase::checkpoint);
+    if (keeper_ != nullptr) keeper_->wait();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  comm::throw_together(world_, error, comm::describe(replica_.pulse().place()));
+}
+
 std::optional<Sums> Trainer::final_test() {
   if (!data_.test) return std::nullopt;
   if (state_.best_step != 0 && state_.best_step != state_.step) {
+    wait_for_keeper();
     comm::agree(world_, [&] {
       if (keeper_ != nullptr)
         replica_.restore(keeper_->load_best(state_.best_step), Replica::Restore::weights_only);
     });
     replica_.broadcast();
   }
-  const Sums test = evaluate(replica_.network(), *data_.test, config_, world_);
-  require_finite_loss(test, "test");
-  return test;
+  const Evaluation test =
+      evaluate(replica_.network(), *data_.test, config_, world_, options_.poll, replica_.pulse());
+  stop_ = test.stop;
+  if (stop_.any()) return std::nullopt;
+  require_finite_loss(test.sums, "test");
+  return test.sums;
 }
 
 StepTimes Trainer::mean_over_ranks(const StepTimes& times) const {

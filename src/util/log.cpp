@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace kolo::util {
 namespace {
 
 struct LogState {
+  std::mutex mutex;  // the watchdog and the checkpoint writer log as well
   bool on = false;
   std::shared_ptr<spdlog::logger> file;
   std::vector<std::string> early;  // lines from before the run directory was known
@@ -34,9 +36,13 @@ void to_file(std::string_view line) {
 
 }  // namespace
 
-void enable_log(bool on) { state().on = on; }
+void enable_log(bool on) {
+  const std::scoped_lock lock(state().mutex);
+  state().on = on;
+}
 
 void open_log_file(const std::filesystem::path& path) {
+  const std::scoped_lock lock(state().mutex);
   if (!state().on) return;
   try {
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
@@ -52,6 +58,7 @@ void open_log_file(const std::filesystem::path& path) {
 }
 
 void log(std::string_view line, LogTarget target) {
+  const std::scoped_lock lock(state().mutex);
   if (!state().on) return;
   if (target == LogTarget::console_and_file) {
     std::fwrite(line.data(), 1, line.size(), stdout);
@@ -63,6 +70,9 @@ void log(std::string_view line, LogTarget target) {
 
 void log_warning(std::string_view line) { log("warning: " + std::string(line)); }
 
-void close_log_file() { state().file.reset(); }
+void close_log_file() {
+  const std::scoped_lock lock(state().mutex);
+  state().file.reset();
+}
 
 }  // namespace kolo::util

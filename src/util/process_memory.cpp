@@ -21,4 +21,12 @@ std::optional<ProcessMemory> process_memory() {
   return ProcessMemory{*total, *shared};
 }
 
+std::optional<std::int64_t> out_of_memory_kills() {
+  std::ifstream file("/proc/vmstat");
+  std::string name;
+  for (std::int64_t value = 0; file >> name >> value;)
+    if (name == "oom_kill") return value;
+  return std::nullopt;
+}
+
 }  // namespace kolo::util

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kolo/app/run_context.hpp"
+#include "kolo/app/run_keeper.hpp"
 #include "kolo/train/trainer.hpp"
 
 namespace kolo::app {
@@ -11,7 +12,7 @@ ExitCode exit_code_of(const train::Outcome& outcome);
 /// The reason, the best metric and where it is, the time split, the rate, the files, the command that
 /// resumes; and summary.json.  `memory`: from describe_node_memory.  Rank 0.
 void report_end(RunContext& run, const train::Outcome& outcome, std::int64_t parameters,
-                const std::string& memory);
+                const KeeperTotals& checkpoints, const std::string& memory);
 
 /// What the ranks of this node take, from /proc; empty where the kernel does not say.  Collective over the
 /// node.

@@ -14,6 +14,7 @@
 #include "kolo/comm/cpu_binding.hpp"
 #include "kolo/comm/launch.hpp"
 #include "kolo/comm/mpi_session.hpp"
+#include "kolo/comm/watchdog.hpp"
 #include "kolo/config/load.hpp"
 #include "kolo/data/data_sets.hpp"
 #include "kolo/io/run_directory.hpp"
@@ -28,7 +29,10 @@ struct RunContext {
   config::CommandLine command_line;
   std::exception_ptr command_line_error;  ///< kept until the ranks can agree on it
   comm::LaunchEnvironment launch;
+  bool without_mpi = false;  ///< the command takes no part in a job
   std::optional<comm::MpiSession> mpi;
+  comm::Pulse pulse;  ///< on the node's board once there is one
+  std::optional<comm::Watchdog> watchdog;
   config::LoadedConfig loaded;
   std::string deck_name;  ///< file name of the deck without extension; empty without one
   std::string memory;     ///< the memory policy in force, for people

@@ -5,6 +5,7 @@
 // other's files.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -14,10 +15,12 @@ struct LaunchEnvironment {
   std::optional<int> tasks;  ///< copies the launcher started
   std::optional<int> rank;   ///< this copy's number among them
   std::string source;        ///< the variable `tasks` came from
+  /// When the batch job is going to be ended, in seconds since 1970 (SLURM_JOB_END_TIME).
+  std::optional<std::int64_t> job_end;
 };
 
-/// OMPI_COMM_WORLD_SIZE, PMI_SIZE, SLURM_STEP_NUM_TASKS and the ranks beside them.  SLURM_NTASKS does not
-/// count: every batch shell has it.
+/// OMPI_COMM_WORLD_SIZE, PMI_SIZE, SLURM_STEP_NUM_TASKS and the ranks beside them, and SLURM_JOB_END_TIME.
+/// SLURM_NTASKS does not count: every batch shell has it.
 LaunchEnvironment read_launch_environment();
 
 /// Throws CommError when `launch` says more than one copy but MPI says `world_size` 1.

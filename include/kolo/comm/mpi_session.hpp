@@ -7,9 +7,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kolo/comm/communicator.hpp"
-#include "kolo/comm/shared_buffer.hpp"
+#include "kolo/comm/node_board.hpp"
 #include "kolo/util/error.hpp"
 
 namespace kolo::comm {
@@ -28,11 +29,13 @@ class MpiSession {
   int thread_level() const { return thread_level_; }
   const std::string& host() const { return host_; }
 
-  /// Makes room in shared memory for claim_error_line; without it every caller may print.  Throws AgreedError
-  /// on all ranks when a node has no shared memory left.  Collective.
-  void share_error_line();
-  /// True for exactly one caller of this node in the whole run: the one that may print the error line.
-  bool claim_error_line() const;
+  /// Makes the board of each node.  Throws AgreedError on all ranks when one has no shared memory left.
+  /// Collective.
+  void make_board();
+  /// Before make_board every caller may print the error line.
+  const NodeBoard& board() const { return board_; }
+  /// Of all ranks, in rank order.
+  const std::vector<std::string>& hosts() const { return hosts_; }
 
   /// Collective; every communicator and window must be closed before.
   void finalize();
@@ -43,9 +46,10 @@ class MpiSession {
   MpiSession(Communicator world, Communicator node, int thread_level);
   Communicator world_;
   Communicator node_;
-  SharedBuffer error_turn_;  // one int: whether some rank of the node has spoken
+  NodeBoard board_;
   int thread_level_;
   std::string host_;
+  std::vector<std::string> hosts_;
 };
 
 /// For errors before there is a session: when MPI is running, ends every rank of the job with `code`.

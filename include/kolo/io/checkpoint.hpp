@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -84,7 +85,9 @@ struct WrittenFile {
 
 /// Any thread.  Memory: the file's bytes once more.  Throws CheckpointError: names or shapes that do not fit,
 /// and whatever the disk has to say.
-WrittenFile write_checkpoint(const std::filesystem::path& path, const CheckpointView& checkpoint);
+/// `alive` is called after each piece of a few megabytes.
+WrittenFile write_checkpoint(const std::filesystem::path& path, const CheckpointView& checkpoint,
+                             const std::function<void()>& alive = {});
 WrittenFile write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Any thread.  Verifies the whole file before returning.  Throws CheckpointError naming the file and what is

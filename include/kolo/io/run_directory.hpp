@@ -3,9 +3,10 @@
 //     config.ini  log.txt  metrics.csv|jsonl|h5  summary.json  .lock  STOP
 //     checkpoints/step_000001234.h5 ...   checkpoints/last.h5, best.h5 -> one of them
 //
-// Rank 0 alone uses it, one thread at a time.  Invariants: nothing of an earlier run is overwritten unless
-// the user asked to resume it; a directory belongs to one live process (lock_file.hpp); `auto` begins anew
-// only where there is no checkpoint at all, so damaged checkpoints never cost a run silently.
+// Rank 0 alone uses it, one thread at a time; only what is const may be called beside.  Invariants: nothing
+// of an earlier run is overwritten unless the user asked to resume it; a directory belongs to one live
+// process (lock_file.hpp); `auto` begins anew only where there is no checkpoint at all, so damaged
+// checkpoints never cost a run silently.
 #pragma once
 
 #include <cstdint>
@@ -71,9 +72,10 @@ class RunDirectory {
   void update_last(const std::filesystem::path& checkpoint);
   void update_best(const std::filesystem::path& checkpoint);
   /// Removes all checkpoints but the newest `keep` (at least one), what last.h5 and best.h5 point at and
-  /// those read_newest() found damaged (they do not count), and temporary files of dead processes.  Failing
-  /// to remove a file is a warning.
+  /// those read_newest() found damaged (they do not count).  Failing to remove a file is a warning.
   void prune_old(std::int64_t keep);
+  /// Removes the temporary files of dead processes.  Failing to remove one is a warning.
+  void remove_stale_temporaries();
 
   /// Whether somebody put a file STOP into the directory.
   bool stop_requested() const;

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 
 #include "kolo/io/bytes.hpp"
@@ -22,8 +23,10 @@ namespace kolo::io {
 
 inline constexpr std::size_t kUserBlockBytes = 512;
 
-/// Writes user block and `image` atomically (atomic_file.hpp).  Throws CheckpointError.
-void write_sealed(const std::filesystem::path& path, std::span<const std::byte> image);
+/// Writes user block and `image` atomically (atomic_file.hpp); `alive` is called after each piece of a few
+/// megabytes.  Throws CheckpointError.
+void write_sealed(const std::filesystem::path& path, std::span<const std::byte> image,
+                  const std::function<void()>& alive = {});
 
 /// The whole file including its user block, checked.  Throws CheckpointError naming the file and what is
 /// wrong.

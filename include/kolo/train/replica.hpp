@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kolo/comm/communicator.hpp"
+#include "kolo/comm/pulse.hpp"
 #include "kolo/config/config.hpp"
 #include "kolo/fusion/arena.hpp"
 #include "kolo/fusion/exchange.hpp"
@@ -30,8 +31,11 @@ class Replica {
  public:
   /// Takes over `network`'s parameters; rank 0's values reach every rank.  Throws AgreedError naming the
   /// first parameter or bucket in which two ranks differ.  Collective.
+  /// `pulse` is told of buckets that are exchanged during backward.
   Replica(std::shared_ptr<model::Network> network, const config::Config& config, config::Strategy strategy,
-          const comm::Communicator& world);
+          const comm::Communicator& world, comm::Pulse pulse = {});
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
 
   model::Network& network() const { return *network_; }
   const fusion::BucketPlan& plan() const { return *plan_; }
@@ -40,9 +44,10 @@ class Replica {
   fusion::GradientHooks& hooks() const { return *hooks_; }
   const ArenaOptimizer& optimizer() const { return *optimizer_; }
   DType dtype() const { return type_; }
+  const comm::Pulse& pulse() const { return pulse_; }
 
-  /// Parameters, buffers and optimizer state of this rank, by name, in logical order.
-  io::Checkpoint snapshot() const;
+  /// Running statistics and the like, by name; contiguous.
+  std::vector<fusion::NamedParameter> buffers() const;
   /// Overwrites this rank's parameters, buffers and, unless `weights_only`, optimizer state.  Throws
   /// CheckpointError for a missing or surplus name, another shape or another type.
   enum class Restore { everything, weights_only };
@@ -60,9 +65,10 @@ class Replica {
   void close();
 
  private:
-  std::vector<fusion::NamedParameter> buffers() const;
+  void exchange_bucket(const fusion::Bucket& bucket) const;
 
   const comm::Communicator& world_;
+  comm::Pulse pulse_;
   std::unique_ptr<fusion::BucketPlan> plan_;
   DType type_;
   std::unique_ptr<ArenaOptimizer> optimizer_;

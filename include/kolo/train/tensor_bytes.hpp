@@ -10,8 +10,8 @@
 
 namespace kolo::train {
 
-/// A copy in logical (contiguous) order.
-io::NamedTensor to_named(const std::string& name, const at::Tensor& tensor);
+/// Element type of a tensor that can be stored.  Throws std::invalid_argument for others.
+DType dtype_of(const at::Tensor& tensor);
 /// Copies into `tensor`, whatever its strides.  Throws CheckpointError when type or shape differ.
 void from_named(const io::NamedTensor& stored, const std::string& what, at::Tensor tensor);
 /// The memory of a contiguous tensor.

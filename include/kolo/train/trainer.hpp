@@ -19,6 +19,7 @@
 #include "kolo/train/geometry.hpp"
 #include "kolo/train/replica.hpp"
 #include "kolo/train/run_state.hpp"
+#include "kolo/train/snapshot.hpp"
 #include "kolo/train/step.hpp"
 
 namespace kolo::train {
@@ -34,15 +35,21 @@ class Observer {
   virtual void epoch_done(const std::vector<double>& row, bool is_best) = 0;
 };
 
-/// Keeps checkpoints and metrics; called on rank 0 only, and may throw.
+/// Keeps checkpoints and metrics, in the order they come, on a thread of its own; called on rank 0 only. What
+/// fails there is thrown by the next call of check() or wait().
 class Keeper {
  public:
   virtual ~Keeper() = default;
-  virtual void save(const io::Checkpoint& checkpoint, std::int64_t step, bool is_best) = 0;
+  /// Begins to save what `make` returns.  It is called once, before the next wait() returns; what it returns
+  /// stays valid until then.
+  virtual void save(std::function<io::CheckpointView()> make, std::int64_t step, bool is_best) = 0;
   virtual void add_row(const std::vector<double>& row) = 0;
   /// The checkpoint saved at `step` turned out to be the best.
   virtual void mark_best(std::int64_t step) = 0;
   virtual io::Checkpoint load_best(std::int64_t step) = 0;
+  virtual void check() = 0;
+  /// Until everything is on disk.
+  virtual void wait() = 0;
 };
 
 enum class EndReason { completed, max_steps, early_stop, stopped };
@@ -51,7 +58,7 @@ struct Outcome {
   EndReason reason = EndReason::completed;
   std::string detail;  ///< e.g. what stopped it
   RunState state;
-  std::optional<Sums> test;  ///< with the best model
+  std::optional<Sums> test;  ///< with the best model; nothing without a test set or when it was stopped
   std::int64_t epochs_here = 0;
   double samples_per_s = 0;  ///< training samples a second of this start, evaluation left out
   StepTimes times;           ///< of this start, mean over ranks
@@ -81,18 +88,25 @@ class Trainer {
  private:
   enum class EpochEnd { complete, stopped, max_steps };
   EpochEnd train_epoch(data::Loader& loader);
+  StepRequest make_request() const;
+  void note_step(const StepResult& result, double seconds);
   struct EpochResult {
     std::vector<double> row;
     bool is_best;
   };
-  EpochResult evaluate_epoch();
+  /// Nothing when it was stopped.
+  std::optional<EpochResult> evaluate_epoch();
   void publish(const EpochResult& result);
   void require_finite_loss(const Sums& sums, std::string_view set) const;
-  void finish_epoch();
+  bool finish_epoch();  // false when its evaluation was stopped
   Outcome finish_cut_epoch();
+  bool stop_before_start();
+  Outcome finish_stopped();
   std::vector<double> make_row(const std::optional<Sums>& val, double eval_seconds) const;
   bool note_result(const std::optional<Sums>& val);
   void save(bool is_best);
+  void check_keeper() const;
+  void wait_for_keeper();
   bool patience_exhausted() const;
   bool out_of_steps() const;
   Outcome finish(EndReason reason, std::string detail);
@@ -113,6 +127,7 @@ class Trainer {
   TrainStep step_;
   RunState state_;
   io::MetricTable table_;  // rank 0
+  Snapshot snapshot_;      // rank 0; the keeper's while it saves
   StopFlags stop_;
   Outcome totals_;
   double samples_here_ = 0;

@@ -2,7 +2,7 @@
 //
 // Only rank 0 logs; on the other ranks the log is off.  Hidden behind a torch-free file because spdlog and
 // libtorch bring different versions of fmt.  Not for errors that end the run: those go through app's one
-// error line.
+// error line.  Any thread.
 #pragma once
 
 #include <filesystem>

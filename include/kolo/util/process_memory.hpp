@@ -1,6 +1,7 @@
 // How much memory a process takes, shared pages counted once among those who share them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 namespace kolo::util {
@@ -14,5 +15,9 @@ struct ProcessMemory {
 
 /// This process's, from /proc/self/smaps_rollup; nothing where the kernel does not say.
 std::optional<ProcessMemory> process_memory();
+
+/// Processes of this machine that the kernel has ended because memory ran out, since it was started; nothing
+/// where it does not say.
+std::optional<std::int64_t> out_of_memory_kills();
 
 }  // namespace kolo::util

@@ -16,14 +16,16 @@ namespace kolo::test {
 /// Small images and an mlp; everything else as the defaults are.
 config::Config small_config();
 
-/// Remembers every step's mean loss and every row.
+/// Remembers, at once, every step's mean loss and every row.
 struct Recorder final : train::Observer, train::Keeper {
   void step_done(const train::RunState& state, double lr) override;
   void epoch_done(const std::vector<double>& row, bool is_best) override;
-  void save(const io::Checkpoint& checkpoint, std::int64_t step, bool is_best) override;
+  void save(std::function<io::CheckpointView()> make, std::int64_t step, bool is_best) override;
   void add_row(const std::vector<double>& row) override;
   void mark_best(std::int64_t step) override;
   io::Checkpoint load_best(std::int64_t step) override;
+  void check() override {}
+  void wait() override {}
 
   std::vector<double> losses;  ///< mean loss of each step
   std::vector<double> rates;

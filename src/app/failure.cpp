@@ -1,0 +1,51 @@
+#include "kolo/app/failure.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "kolo/util/log.hpp"
+#include "kolo/util/strings.hpp"
+
+namespace kolo::app {
+namespace {
+
+// The first line is the error, whatever the message looked like; what follows is indented.
+std::string render(const util::ErrorText& failure) {
+  const std::string message = failure.message.substr(0, failure.message.find('\n'));
+  std::string text = "kolo: error[" + std::to_string(static_cast<int>(failure.code)) + "]: " + message + "\n";
+  if (failure.hint.empty()) return text;
+  for (const std::string& line : util::split(failure.hint, '\n'))
+    text += "  " + line + "\n";
+  return text;
+}
+
+void note_in_summary(const RunContext& run, const util::ErrorText& failure) {
+  if (!run.directory) return;
+  io::Summary summary;
+  summary.reason = failure.code == ExitCode::diverged ? "diverged" : "error";
+  summary.exit_code = static_cast<int>(failure.code);
+  try {
+    run.directory->write_summary(summary);
+  } catch (const Error&) {
+    // The error line is out; a disk that is full or gone is often what it is about.
+  }
+}
+
+}  // namespace
+
+std::string name_rank(const RunContext& run, int rank) {
+  if (!run.mpi || run.world().size() == 1) return "";
+  return "rank " + std::to_string(rank) + " on " + run.mpi->hosts()[static_cast<std::size_t>(rank)] + ": ";
+}
+
+void print_failure(const RunContext& run, const util::ErrorText& failure) {
+  const std::string text = render(failure);
+  std::fflush(stdout);
+  // One write, so that lines of other programs cannot come between.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  util::log(util::trim(text), util::LogTarget::file_only);
+  note_in_summary(run, failure);
+}
+
+}  // namespace kolo::app
