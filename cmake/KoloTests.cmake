@@ -47,3 +47,42 @@ function(kolo_mpi_test name)
       "OMP_NUM_THREADS=1;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1")
   endforeach()
 endfunction()
+
+# kolo_fuzz_program(<name> LINK <targets>...): fuzz_<name> of tests/fuzz/<name>_target.cpp with our driver, or libFuzzer's.
+# libFuzzer steers by coverage only where the modules are instrumented:
+# CXX=clang++ cmake ... -DKOLO_LIBFUZZER=ON -DKOLO_SANITIZE=address,undefined,fuzzer-no-link -DKOLO_WERROR=OFF
+option(KOLO_LIBFUZZER "Link fuzz targets with clang's libFuzzer, and do not run them as tests" OFF)
+set(KOLO_FUZZ_INPUTS "" CACHE STRING "Mutated inputs for each fuzz test; empty: as many as take 10 to 15 s")
+function(kolo_fuzz_program name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  set(target fuzz_${name})
+  add_executable(${target} ${CMAKE_SOURCE_DIR}/tests/fuzz/${name}_target.cpp)
+  target_link_libraries(${target} PRIVATE ${ARG_LINK} kolo_test_support)
+  kolo_test_options(${target})
+  if(KOLO_LIBFUZZER)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    return()
+  endif()
+  if(NOT TARGET kolo_fuzz_driver)
+    add_library(kolo_fuzz_driver STATIC ${CMAKE_SOURCE_DIR}/tests/fuzz/driver.cpp ${CMAKE_SOURCE_DIR}/tests/fuzz/mutator.cpp)
+    target_link_libraries(kolo_fuzz_driver PUBLIC kolo_test_support)
+    kolo_test_options(kolo_fuzz_driver)
+  endif()
+  target_link_libraries(${target} PRIVATE kolo_fuzz_driver)
+endfunction()
+
+# kolo_fuzz_test(<name> INPUTS <n> LINK <targets>... [CORPUS <folder>...]): fuzz_<name> on the files of tests/data/fuzz/<name>
+# and of CORPUS, then on n mutated inputs, the same in every run.
+function(kolo_fuzz_test name)
+  cmake_parse_arguments(ARG "" "INPUTS" "LINK;CORPUS" ${ARGN})
+  kolo_fuzz_program(${name} LINK ${ARG_LINK})
+  if(KOLO_LIBFUZZER)
+    return()
+  endif()
+  if(KOLO_FUZZ_INPUTS)
+    set(ARG_INPUTS ${KOLO_FUZZ_INPUTS})
+  endif()
+  add_test(NAME fuzz.${name} COMMAND fuzz_${name} --inputs ${ARG_INPUTS} --seed 1
+           ${CMAKE_SOURCE_DIR}/tests/data/fuzz/${name} ${ARG_CORPUS})
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 300)
+endfunction()

@@ -52,8 +52,10 @@ void parse_dims(IdxFile& file, std::span<const std::byte> bytes) {
 }
 
 void check_plain_size(const IdxFile& file) {
-  const auto found = static_cast<std::int64_t>(file.map->bytes().size());
-  const std::int64_t expected = file.header_bytes() + file.payload;
+  const std::uint64_t found = file.map->bytes().size();
+  // Unsigned: a payload may be as large as a signed number can be, and the header adds to it.
+  const std::uint64_t expected =
+      static_cast<std::uint64_t>(file.header_bytes()) + static_cast<std::uint64_t>(file.payload);
   if (found == expected) return;
   throw DataError(fmt::format("{}: {}: {} bytes found, {} expected for the dimensions {}", file.path.string(),
                               found < expected ? "truncated IDX file" : "trailing bytes after the IDX data",

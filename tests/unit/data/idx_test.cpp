@@ -143,6 +143,12 @@ TEST_F(Idx, DimensionsBeyond64BitsAreAnError) {
   expect_error({"4294967295 x 4294967295 x 4294967295", "fits in memory"});
 }
 
+// 7 x 859764727 x 1532540863 = 2^63 - 1, to which the header's size cannot be added in 64 signed bits.
+TEST_F(Idx, TheLargestProductOf64BitsIsATruncatedFile) {
+  write_file(images(), idx_bytes({7, 859764727, 1532540863}, "x"));
+  expect_error({"truncated", "17 bytes found, 9223372036854775823 expected"});
+}
+
 TEST_F(Idx, DifferentCountsOfImagesAndLabelsAreAnError) {
   write_file(labels(), idx_bytes({6}, test::cyclic_labels(6, 4)));
   expect_error({"7 images", "6 labels"});
