@@ -73,6 +73,7 @@ std::optional<io::Checkpoint> open_run_directory(RunContext& run) {
                           newest.damaged.empty() ? "" : ", the newest that is whole"));
     if (!run.command_line.init_from.empty())
       util::log("--init-from is not used: the run goes on from its own checkpoint");
+    run.directory->update_last(newest.path);  // the run may have died before it did
     settle_best(*run.directory, newest.checkpoint);
     return std::move(newest.checkpoint);
   });

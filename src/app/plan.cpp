@@ -16,6 +16,7 @@
 #include "kolo/optim/schedule.hpp"
 #include "kolo/train/activation_memory.hpp"
 #include "kolo/train/trainer.hpp"
+#include "kolo/util/fault_point.hpp"
 #include "kolo/util/strings.hpp"
 
 namespace kolo::app {
@@ -116,6 +117,7 @@ std::shared_ptr<model::Network> build_network(const config::Config& config, cons
 
 std::shared_ptr<model::Network> open_data_and_network(RunContext& run) {
   const config::Config& config = run.config();
+  util::fault_point("opening");
   run.data = data::open_data_sets(config.data, config.run.seed, run.world(), run.mpi->node());
   return comm::agree(run.world(), [&] {
     if (config.train.early_stop_patience > 0 && !run.data->val) {

@@ -99,9 +99,8 @@ class Watchdog::Thread {
       const PulseSlot& slot = board_.slot(rank);
       if (std::exchange(seen.beats, slot.beats.load(std::memory_order_relaxed)) != seen.beats)
         seen.beat_at = clock_;
-      const std::int64_t ticks = slot.ticks.load(std::memory_order_relaxed);
-      // Before its first tick a watchdog has not been started.
-      if (std::exchange(seen.ticks, ticks) != seen.ticks || ticks == 0) seen.tick_at = clock_;
+      if (std::exchange(seen.ticks, slot.ticks.load(std::memory_order_relaxed)) != seen.ticks)
+        seen.tick_at = clock_;
     }
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "batch_pool.hpp"
+#include "kolo/util/fault_point.hpp"
 #include "kolo/util/time.hpp"
 
 namespace kolo::data {
@@ -87,6 +88,7 @@ bool Loader::make_next() {
 
 std::shared_ptr<Batch> Loader::make(const BatchRequest& request) {
   const Dataset& dataset = assembler_.dataset();
+  util::fault_point("loader");
   if (request.begin < 0 || request.begin > request.end || request.end > dataset.size()) {
     throw std::out_of_range(fmt::format("a batch of positions {}..{} of an epoch of {} samples",
                                         request.begin, request.end, dataset.size()));

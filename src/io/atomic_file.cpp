@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <mutex>
 #include <string>
 
 #include "kolo/util/digest.hpp"
@@ -25,9 +26,16 @@ constexpr int kAttempts = 100;
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
 /// Sixteen digits that another process, even one with the same pid in another container, does not have.
-const std::string& process_token() {
-  static const std::string token = util::to_hex(util::digest(
-      fmt::format("{} {}", ::getpid(), std::chrono::system_clock::now().time_since_epoch().count())));
+std::string process_token() {
+  static std::mutex mutex;
+  static pid_t owner = 0;
+  static std::string token;
+  const std::scoped_lock lock(mutex);
+  if (owner != ::getpid()) {  // the first call, or the first after a fork
+    owner = ::getpid();
+    token = util::to_hex(util::digest(
+        fmt::format("{} {}", owner, std::chrono::system_clock::now().time_since_epoch().count())));
+  }
   return token;
 }
 
@@ -153,12 +161,13 @@ void atomic_symlink(const fs::path& target, const fs::path& link) {
 bool is_stale_temporary(std::string_view name) {
   const std::size_t mark = name.rfind(kMark);
   if (mark == std::string_view::npos || name.front() != '.') return false;
-  const std::string_view token = name.substr(mark + kMark.size()).substr(0, process_token().size());
+  const std::string own = process_token();
+  const std::string_view token = name.substr(mark + kMark.size()).substr(0, own.size());
   const std::string_view rest = name.substr(mark + kMark.size()).substr(token.size());
-  const bool ours = token.size() == process_token().size() && rest.size() > 1 && rest.front() == '-' &&
+  const bool ours = token.size() == own.size() && rest.size() > 1 && rest.front() == '-' &&
                     token.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
                     rest.find_first_not_of("0123456789", 1) == std::string_view::npos;
-  return ours && token != process_token();
+  return ours && token != own;
 }
 
 }  // namespace kolo::io

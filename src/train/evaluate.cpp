@@ -69,13 +69,15 @@ Evaluation evaluate(model::Network& network, const data::Dataset& set, const con
     } catch (...) {
       error = std::current_exception();
     }
+    const std::string place = comm::describe(pulse.place());
+    pulse.enter(comm::Phase::exchange);
     // Whether a rank failed, then the causes to stop.
     std::array<double, 1 + kStopCauses> message = {error ? 1.0 : 0.0};
     write_flags(poll(), std::span(message).subspan(1));
     world.all_reduce(message, comm::Op::max);
-    if (message[0] > 0) comm::throw_together(world, error, comm::describe(pulse.place()));
+    if (message[0] > 0) comm::throw_together(world, error, place);
     result.stop = read_flags(std::span(message).subspan(1));
-    pulse.beat();
+    pulse.enter(comm::Phase::evaluation);
   }
   std::array<double, 4> values = {result.sums.loss, result.sums.top1, result.sums.top5, result.sums.samples};
   world.all_reduce(values, comm::Op::sum);

@@ -152,14 +152,16 @@ void Trainer::save(bool is_best) {
 }
 
 void Trainer::wait_for_keeper() {
+  replica_.pulse().enter(comm::Phase::checkpoint);
+  const std::string place = comm::describe(replica_.pulse().place());
   std::exception_ptr error;
   try {
-    replica_.pulse().enter(comm::Phase::checkpoint);
     if (keeper_ != nullptr) keeper_->wait();
   } catch (...) {
     error = std::current_exception();
   }
-  comm::throw_together(world_, error, comm::describe(replica_.pulse().place()));
+  replica_.pulse().enter(comm::Phase::exchange);
+  comm::throw_together(world_, error, place);
 }
 
 std::optional<Sums> Trainer::final_test() {

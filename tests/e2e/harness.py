@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import time
 import unittest
 
 from job import ERROR_START, Job
@@ -45,6 +46,10 @@ class KoloTest(unittest.TestCase):
         self.assertEqual(result.code, expect, str(result))
         self.assertEqual(len(result.error_lines), int(expect not in (0, 75)), str(result))
         return result
+
+    def pause(self, seconds):
+        """Lets a run go on for a while."""
+        time.sleep(seconds)
 
     def train(self, deck, run_dir, *arguments, **options):
         """A training run of `deck` into `run_dir`."""

@@ -165,8 +165,11 @@ class Job:
         for stream in self._streams.values():
             stream.close()
 
-    def finish(self):
-        """Waits for the end and checks that nothing is left; raises AssertionError past the deadline."""
+    def finish(self, killed=False):
+        """Waits for the end and checks that nothing is left; raises AssertionError past the deadline.
+
+        killed: the run lost a process to a signal, so MPI's files in shared memory may be left; they are removed.
+        """
         try:
             self._process.wait(DEADLINE_S)
         except subprocess.TimeoutExpired:
@@ -178,6 +181,8 @@ class Job:
         if left:
             raise AssertionError(f"processes left: {sorted(left)}\n{result}")
         new_files = _shared_memory() - self._shm_before
+        for path in _unused(new_files) if killed else []:
+            os.unlink(path)
         if unused := _eventually_empty(lambda: _unused(new_files)):
             raise AssertionError(f"left in /dev/shm: {unused}\n{result}")
         return result

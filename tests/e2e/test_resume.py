@@ -9,6 +9,7 @@ import unittest
 
 import harness
 import results
+import undisturbed
 
 # Short steps and many of them: a signal that takes its time still arrives in mid-epoch.
 DECK = {"run.progress": "plain", "run.progress_seconds": 0.001, "data.format": "synthetic", "data.samples": 6011,
@@ -22,23 +23,8 @@ SMALL = DECK | {"data.samples": 403, "train.epochs": 2}
 
 
 @unittest.skipUnless(results.h5py, results.NO_H5PY)
-class BitExact(harness.KoloTest):
+class BitExact(undisturbed.UndisturbedTest):
     """Stopped and resumed against undisturbed."""
-
-    def last(self, run):
-        return self.dir / run / "checkpoints" / "last.h5"
-
-    def step(self, run):
-        return int(results.progress_value(self.last(run), "step"))
-
-    def require_equal(self, run, reference):
-        self.assertEqual(self.step(run), self.step(reference))
-        self.assertEqual(results.checkpoint_differences(self.last(run), self.last(reference)), [])
-        rows = results.read_csv(self.dir / run)
-        self.assertEqual(results.without_times(rows), results.without_times(results.read_csv(self.dir / reference)))
-        self.assertEqual(rows, results.read_jsonl(self.dir / run))
-        self.assertEqual(rows, results.read_metrics_h5(self.dir / run))
-        self.assertEqual([row["epoch"] for row in rows], list(range(1, len(rows) + 1)))
 
     def require_stopped(self, result, run, cause):
         self.assertEqual(result.code, 75, str(result))

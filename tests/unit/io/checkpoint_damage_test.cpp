@@ -12,6 +12,7 @@
 #include "fixtures.hpp"
 #include "kolo/io/hdf5_image.hpp"
 #include "kolo/io/hdf5_values.hpp"
+#include "kolo/io/run_directory.hpp"
 #include "kolo/io/sealed_file.hpp"
 #include "support/temp_dir.hpp"
 
@@ -39,30 +40,58 @@ std::string reading(const std::string& bytes) {
   return message;
 }
 
-TEST(CheckpointDamage, EveryFlippedBitIsNoticed) {
-  const std::string bytes = sample_bytes();
-  std::mt19937 generator(1);
+/// A run directory whose newest checkpoint (step 2) can be spoilt.
+class SpoiltRun : public testing::Test {
+ protected:
+  SpoiltRun() {
+    RunDirectory run(dir_ / "run", config::Resume::off);
+    for (const std::int64_t step : {1, 2}) {
+      checkpoint_.progress["step"] = step;
+      write_checkpoint(run.checkpoint_path(step), checkpoint_);
+    }
+    newest_ = run.checkpoint_path(2);
+    bytes_ = read_file(newest_);
+  }
+
+  /// The next start passes over the spoilt file, names it, and goes on from the one before.
+  void expect_fall_back(const std::string& content, const std::string& what) {
+    write_file(newest_, content);
+    RunDirectory run(dir_ / "run", config::Resume::automatic);
+    const NewestCheckpoint found = run.read_newest();
+    EXPECT_EQ(found.path, run.checkpoint_path(1)) << what;
+    EXPECT_EQ(found.checkpoint.progress.at("step"), ProgressValue(std::int64_t{1})) << what;
+    ASSERT_EQ(found.damaged.size(), 1U) << what;
+    EXPECT_THAT(found.damaged[0], HasSubstr(newest_.string())) << what;
+  }
+
+  const TempDir dir_;
+  Checkpoint checkpoint_ = sample_checkpoint();
+  std::filesystem::path newest_;
+  std::string bytes_;
+  std::mt19937 generator_{1};
+};
+
+TEST_F(SpoiltRun, EveryFlippedBitIsNoticed) {
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < 64; ++i)
     positions.push_back(i);
   for (std::size_t i = 0; i < 36; ++i)
-    positions.push_back(64 + generator() % (kUserBlockBytes - 64));
-  for (std::size_t i = 0; i < 200; ++i)
-    positions.push_back(kUserBlockBytes + generator() % (bytes.size() - kUserBlockBytes));
+    positions.push_back(64 + generator_() % (kUserBlockBytes - 64));
+  for (std::size_t i = 0; i < 900; ++i)
+    positions.push_back(kUserBlockBytes + generator_() % (bytes_.size() - kUserBlockBytes));
   for (const std::size_t position : positions) {
-    std::string damaged = bytes;
-    damaged[position] = static_cast<char>(damaged[position] ^ (1 << generator() % 8));
-    EXPECT_NE(reading(damaged), "") << "flipped a bit of byte " << position;
+    std::string damaged = bytes_;
+    damaged[position] = static_cast<char>(damaged[position] ^ (1 << generator_() % 8));
+    expect_fall_back(damaged, "flipped a bit of byte " + std::to_string(position));
   }
 }
 
-TEST(CheckpointDamage, EveryTruncationIsNoticed) {
-  const std::string bytes = sample_bytes();
-  std::vector<std::size_t> sizes = {0, 1, 7, 8, 31, 511, 512, 513, bytes.size() - 1};
-  for (std::size_t i = 1; i <= 60; ++i)
-    sizes.push_back(bytes.size() * i / 61);
+TEST_F(SpoiltRun, EveryTruncationIsNoticed) {
+  std::vector<std::size_t> sizes = {0, 1, 7, 8, 31, 511, 512, 513, bytes_.size() - 1};
+  for (std::size_t i = 1; i <= 200; ++i)
+    sizes.push_back(bytes_.size() * i / 201);
   for (const std::size_t size : sizes)
-    EXPECT_NE(reading(bytes.substr(0, size)), "") << "cut after " << size << " bytes";
+    expect_fall_back(bytes_.substr(0, size), "cut after " + std::to_string(size) + " bytes");
 }
 
 TEST(CheckpointDamage, AddedBytesAreNoticed) {

@@ -263,12 +263,12 @@ TEST(RunDirectory, PruningDoesNotCountDamagedCheckpoints) {
   EXPECT_EQ(names(run.checkpoints()), (std::vector<std::string>{"step_000000009.h5", "step_000000002.h5"}));
 }
 
-TEST(RunDirectory, PruningRemovesTemporaryFilesOfDeadProcesses) {
+TEST(RunDirectory, TemporaryFilesOfDeadProcessesAreRemoved) {
   const TempDir dir;
   RunDirectory run = with_steps(dir / "run", {1});
   write_file(run.path() / ".summary.json.tmp-0123456789abcdef-1", "half");
   write_file(run.checkpoint_directory() / ".step_000000002.h5.tmp-0123456789abcdef-0", "half");
-  run.prune_old(1);
+  run.remove_stale_temporaries();
   EXPECT_EQ(names_in(run.path()), (std::vector<std::string>{".lock", "checkpoints"}));
   EXPECT_EQ(names_in(run.checkpoint_directory()), std::vector<std::string>{"step_000000001.h5"});
 }
