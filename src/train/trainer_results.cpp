@@ -133,13 +133,14 @@ void Trainer::save(bool is_best) {
   wait_for_keeper();
   comm::agree(world_, [&] {
     if (keeper_ == nullptr) return;
-    snapshot_.capture(replica_);
+    snapshot_->capture(replica_);
     std::map<std::string, io::ProgressValue> progress;
     store(stored, options_.identity, progress);
     keeper_->save(
-        [this, progress = std::move(progress), metrics = table_] {
-          io::CheckpointView view = snapshot_.view();
-          view.config = options_.config_text;
+        [snapshot = snapshot_, config = options_.config_text, progress = std::move(progress),
+         metrics = table_] {
+          io::CheckpointView view = snapshot->view();
+          view.config = config;
           view.progress = progress;
           view.metrics = metrics;
           return view;

@@ -1,6 +1,7 @@
 #include "kolo/util/error_text.hpp"
 
 #include <new>
+#include <system_error>
 
 namespace kolo::util {
 namespace {
@@ -21,6 +22,12 @@ ErrorText describe(const std::exception_ptr& error) {
     return {e.code(), first_line(e.what()), e.hint()};
   } catch (const std::bad_alloc&) {
     return {ExitCode::internal, "out of memory", kMemoryHint};
+  } catch (const std::system_error& e) {
+    // What std::thread throws says nothing of threads.
+    if (e.code() == std::errc::resource_unavailable_try_again)
+      return {ExitCode::internal, std::string("cannot start a thread: ") + e.what(),
+              "memory or the number of processes is limited: ulimit -v, ulimit -u, the job's control group"};
+    return {ExitCode::internal, first_line(e.what()), ""};
   } catch (const std::exception& e) {
     const std::string message = first_line(e.what());
     // libtorch's allocator throws an error of its own.

@@ -117,6 +117,15 @@ class ThrowingRanks(Faults):
                 self.assertEqual(results.read_summary(self.dir / fault)["exit_code"], 1)
                 self.require_as_undisturbed(fault)
 
+    def test_error_while_a_checkpoint_is_being_written(self):
+        """The checkpoint is the state of its step, though the run is torn down around its writer."""
+        for rank in (0, 1):
+            run = f"rank{rank}"
+            result = self.start_with(f"0:checkpoint:2:slow,{rank}:forward:17:throw", run).finish()
+            self.require_error(result, 1, "thrown on purpose")
+            self.assertEqual(self.step(run), 14)
+            self.require_as_undisturbed(run)
+
     def test_memory_that_runs_out(self):
         for fault in ("1:forward:9:bad_alloc", "0:checkpoint:2:bad_alloc"):
             result = self.start_with(fault).finish()
@@ -126,12 +135,12 @@ class ThrowingRanks(Faults):
     def test_a_limit_on_memory(self):
         # The first evaluation needs far more than the steps before it.
         job = self.start("--input", self.deck, "--run-dir", "run", ranks=2,
-                         sets={"model.hidden": 2048, "data.samples": 20000, "data.val_fraction": 0.5,
+                         sets={"model.hidden": 4096, "data.samples": 20000, "data.val_fraction": 0.5,
                                "train.eval_batch": 5000})
         job.wait_for_line(r"epoch 1/\d+  step \d+/")
         pid = job.pid_of_rank(1)
         pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + (4 << 20)
+        limit = pages * resource.getpagesize() + (32 << 20)
         resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
         result = job.finish()
         self.require_error(result, 1, "rank 1 on", "out of memory", "evaluation")
@@ -147,7 +156,7 @@ class WriteProtocol(Faults):
                 run = f"{call}-{error}"
                 self.run_kolo("--input", self.deck, "--run-dir", run, ranks=2, sets={"train.max_steps": 15})
                 result = self.start_with(f"0:{call}:9:{error}", run).finish()
-                self.require_error(result, 4, "rank 0 on", os.strerror(getattr(errno, error)))
+                self.require_error(result, 4, run, os.strerror(getattr(errno, error)))
                 self.require_as_undisturbed(run)
 
     def test_death_at_any_call(self):

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -10,6 +11,7 @@
 #include <new>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "kolo/util/fault_point.hpp"
@@ -35,14 +37,21 @@ Fault parse(const std::string& specification) {
   return {parts[0], std::atoi(parts[1].c_str()), parts[2]};
 }
 
+std::vector<Fault> parse_all(const std::string& specifications) {
+  std::vector<Fault> faults;
+  for (const std::string& specification : util::split(specifications, ','))
+    faults.push_back(parse(specification));
+  return faults;
+}
+
 struct State {
   std::mutex mutex;
-  Fault fault;
+  std::vector<Fault> faults;
   std::map<std::string, int> counts;
   int all = 0;
 
   State() {
-    if (const char* text = std::getenv("KOLO_FAULT")) fault = parse(text);
+    if (const char* text = std::getenv("KOLO_FAULT")) faults = parse_all(text);
   }
 };
 
@@ -65,6 +74,7 @@ int act(const std::string& action) {
   if (const auto error = kErrors.find(action); error != kErrors.end()) return error->second;
   if (action == "throw") throw std::runtime_error("thrown on purpose");
   if (action == "bad_alloc") throw std::bad_alloc();
+  if (action == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(500));
   if (action == "hang")
     while (true)
       pause();
@@ -75,7 +85,7 @@ int act(const std::string& action) {
 
 void set_fault(const std::string& specification) {
   const std::scoped_lock lock(state().mutex);
-  state().fault = parse(specification);
+  state().faults = parse_all(specification);
   state().counts.clear();
   state().all = 0;
 }
@@ -95,9 +105,10 @@ int fault_point(const char* name) {
   {
     const std::scoped_lock lock(state.mutex);
     const int of_all = ++state.all, of_name = ++state.counts[name];
-    const bool any = state.fault.point == "*";
-    if (!any && state.fault.point != name) return 0;
-    if ((any ? of_all : of_name) == state.fault.number) action = state.fault.action;
+    for (const test::Fault& fault : state.faults) {
+      const bool any = fault.point == "*";
+      if ((any || fault.point == name) && (any ? of_all : of_name) == fault.number) action = fault.action;
+    }
   }
   return action.empty() ? 0 : test::act(action);
 }

@@ -40,8 +40,8 @@ class Observer {
 class Keeper {
  public:
   virtual ~Keeper() = default;
-  /// Begins to save what `make` returns.  It is called once, before the next wait() returns; what it returns
-  /// stays valid until then.
+  /// Begins to save what `make` returns.  It is called once, before the next wait() returns or after the
+  /// trainer is gone; what it returns stays valid until then, or as long as `make` lives.
   virtual void save(std::function<io::CheckpointView()> make, std::int64_t step, bool is_best) = 0;
   virtual void add_row(const std::vector<double>& row) = 0;
   /// The checkpoint saved at `step` turned out to be the best.
@@ -127,7 +127,8 @@ class Trainer {
   TrainStep step_;
   RunState state_;
   io::MetricTable table_;  // rank 0
-  Snapshot snapshot_;      // rank 0; the keeper's while it saves
+  // Rank 0.  Shared with the keeper, which may still be saving when an error has ended the trainer.
+  std::shared_ptr<Snapshot> snapshot_ = std::make_shared<Snapshot>();
   StopFlags stop_;
   Outcome totals_;
   double samples_here_ = 0;
