@@ -10,6 +10,7 @@ std::string measure(RunContext& run) {
   if (topic == "train") return bench_train(run);
   if (topic == "allreduce") return bench_allreduce(run);
   if (topic == "data") return bench_data(run);
+  if (topic == "checkpoint") return bench_checkpoint(run);
   throw Error(ExitCode::internal, "a benchmark without code: " + topic);
 }
 

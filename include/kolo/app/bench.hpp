@@ -15,5 +15,7 @@ std::string bench_train(RunContext& run);
 std::string bench_allreduce(RunContext& run);
 /// The loader alone.
 std::string bench_data(RunContext& run);
+/// What a checkpoint costs, by rank 0.
+std::string bench_checkpoint(RunContext& run);
 
 }  // namespace kolo::app
