@@ -64,12 +64,13 @@ std::shared_ptr<model::Network> initial_network(const config::Config& config, co
   return network;
 }
 
-Training::Training(config::Config config, MPI_Comm parent)
+Training::Training(config::Config config, MPI_Comm parent, at::MemoryFormat format)
     : config_(std::move(config)),
       world_(comm::Communicator::duplicate(parent)),
       node_(world_.split_by_node()),
       data_(data::open_data_sets(config_.data, config_.run.seed, world_, node_)) {
   auto network = initial_network(config_, data_.train);
+  if (format != at::MemoryFormat::Contiguous) network->set_memory_format(format);
   const std::int64_t least = network->batch_norms().empty() ? 1 : 2;
   geometry_ = std::make_unique<train::Geometry>(data_.train.size(),
                                                 config::resolve_batch(config_.train, world_.size()),
@@ -85,11 +86,13 @@ Training::~Training() {
   world_.close();
 }
 
-train::Outcome Training::run(const io::Checkpoint* resume_from, train::StopPoll poll) {
-  Recorder* front = world_.rank() == 0 ? &recorder : nullptr;
+train::Outcome Training::run(const io::Checkpoint* resume_from, train::StopPoll poll, train::Keeper* keeper) {
+  const bool root = world_.rank() == 0;
+  Recorder* front = root ? &recorder : nullptr;
+  if (keeper == nullptr || !root) keeper = front;
   train::TrainerOptions options;
   options.poll = poll ? std::move(poll) : [] { return train::StopFlags{}; };
-  train::Trainer trainer(config_, *replica_, data_, *geometry_, world_, options, front, front);
+  train::Trainer trainer(config_, *replica_, data_, *geometry_, world_, options, front, keeper);
   trainer.resume(front != nullptr ? resume_from : nullptr);
   return trainer.run();
 }

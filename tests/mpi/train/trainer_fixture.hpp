@@ -42,9 +42,11 @@ double column(const std::vector<double>& row, const std::string& name);
 /// One training over the ranks of `world`.
 class Training {
  public:
-  Training(config::Config config, MPI_Comm parent);
+  Training(config::Config config, MPI_Comm parent, at::MemoryFormat format = at::MemoryFormat::Contiguous);
   ~Training();
-  train::Outcome run(const io::Checkpoint* resume_from = nullptr, train::StopPoll poll = {});
+  /// `keeper`: instead of the recorder, on rank 0.
+  train::Outcome run(const io::Checkpoint* resume_from = nullptr, train::StopPoll poll = {},
+                     train::Keeper* keeper = nullptr);
   train::Replica& replica() { return *replica_; }
   const data::DataSets& data() const { return data_; }
   const comm::Communicator& world() const { return world_; }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "fixtures.hpp"
 #include "kolo/config/config.hpp"
 #include "kolo/config/effective_deck.hpp"

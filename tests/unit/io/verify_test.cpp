@@ -3,15 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <csignal>
 #include <map>
-#include <thread>
 
-#include "kolo/io/run_directory.hpp"
+#include "kolo/io/lock_file.hpp"
 #include "verify_fixtures.hpp"
 
 namespace kolo::io::test {
@@ -242,47 +238,6 @@ TEST(Verify, AFileInPlaceOfTheCheckpointDirectoryIsDamage) {
   fs::remove_all(run / "checkpoints");
   write_file(run / "checkpoints", "");
   EXPECT_THAT(run.damaged(), ElementsAre("checkpoints/"));
-}
-
-/// What a run does to its directory, epoch after epoch, until it is killed.
-[[noreturn]] void train_for_ever(const fs::path& path) {
-  RunDirectory directory(path, config::Resume::automatic);
-  MetricTable table = rows_until(0);
-  if (directory.start() == Start::resumed) table = directory.read_newest().checkpoint.metrics;
-  write_atomically(directory.config_path(), config::effective_deck({}));
-  MetricFiles metrics(path, table.columns);
-  metrics.rewrite(table);
-  for (int epoch = static_cast<int>(table.rows.size()) + 1;; ++epoch) {
-    const MetricTable rows = rows_until(epoch);
-    metrics.append(rows.rows.back());
-    const std::int64_t best = 10 * (epoch - epoch % 3);
-    const fs::path checkpoint = directory.checkpoint_path(10 * epoch);
-    write_checkpoint(checkpoint, checkpoint_of(10 * epoch, best, rows));
-    directory.update_last(checkpoint);
-    if (epoch % 3 == 0) directory.update_best(checkpoint);
-    directory.prune_old(2);
-  }
-}
-
-void require_undamaged(const fs::path& run) {
-  if (!fs::exists(run / "config.ini")) return;
-  for (const FileVerdict& file : verify_run(run).files)
-    EXPECT_NE(file.state, FileState::damaged) << file.name << ": " << file.what;
-}
-
-TEST(Verify, ARunIsNotDamagedWhileItLivesNorWhenItIsKilled) {
-  const TempDir dir;
-  for (int kills = 1; kills <= 25; ++kills) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) train_for_ever(dir / "run");
-    std::this_thread::sleep_for(std::chrono::microseconds(20'000 + 1'300 * kills));
-    require_undamaged(dir / "run");
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-    require_undamaged(dir / "run");
-  }
-  EXPECT_GT(verify_run(dir / "run").resume->step, 0);
 }
 
 }  // namespace

@@ -1,0 +1,122 @@
+// Errors and numbers that are not finite, on one rank of many.
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kolo/comm/agree.hpp"
+#include "trainer_fixture.hpp"
+
+namespace kolo::test {
+namespace {
+
+using config::Config;
+using config::OptimizerName;
+
+TEST(Trainer, ErrorInOneRanksBackwardReachesAllRanks) {
+  Config config = small_config();
+  Training training(config, MPI_COMM_WORLD);
+  const int culprit = training.world().size() - 1;
+  if (training.world().rank() == culprit) {
+    at::Tensor parameter = training.replica().network().parameters().front();
+    parameter.register_hook([](const at::Tensor& gradient) -> at::Tensor {
+      if (gradient.defined()) throw std::runtime_error("broken on purpose");
+      return gradient;
+    });
+  }
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_NE(std::string(error.what()).find("broken on purpose"), std::string::npos) << error.what();
+    EXPECT_EQ(error.origin_rank, culprit);
+  }
+}
+
+TEST(Trainer, NonFiniteGradientOnOneRankStopsAllWithItsName) {
+  Config config = small_config();
+  Training training(config, MPI_COMM_WORLD);
+  if (training.world().rank() == training.world().size() - 1) {
+    at::Tensor parameter = training.replica().network().parameters().front();
+    parameter.register_hook([](const at::Tensor& gradient) { return gradient * std::nanf(""); });
+  }
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::diverged);
+    EXPECT_NE(std::string(error.what()).find("step 1: the gradient of fc1.weight"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Trainer, WeightsThatTheLastUpdateMadeInfiniteEndTheRun) {
+  Config config = small_config();
+  config.optimizer.lr = 3e38;  // every gradient of the only step is finite
+  config.train.max_steps = 1;
+  Training training(config, MPI_COMM_WORLD);
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::diverged);
+    EXPECT_NE(std::string(error.what()).find("after step 1"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Trainer, AnEpochWithoutOneUpdateEndsTheRun) {
+  Config config = small_config();
+  config.train.on_nonfinite = config::OnNonfinite::skip;
+  Training training(config, MPI_COMM_WORLD);
+  at::Tensor parameter = training.replica().network().parameters().front();
+  parameter.register_hook([](const at::Tensor& gradient) { return gradient * std::nanf(""); });
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::diverged);
+    EXPECT_NE(std::string(error.what()).find("epoch 1: not one of"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Trainer, SkipsNonFiniteStepsWhenAskedTo) {
+  Config config = small_config();
+  config.train.on_nonfinite = config::OnNonfinite::skip;
+  config.train.epochs = 1;
+  Training training(config, MPI_COMM_WORLD);
+  int backwards = 0;
+  if (training.world().rank() == 0) {
+    at::Tensor parameter = training.replica().network().parameters().front();
+    parameter.register_hook([&backwards](const at::Tensor& gradient) {
+      return ++backwards == 2 ? gradient * std::nanf("") : gradient;
+    });
+  }
+  const train::Outcome outcome = training.run();
+  EXPECT_EQ(outcome.state.updates, outcome.state.step - 1);
+  if (training.world().rank() == 0) {
+    EXPECT_EQ(column(training.recorder.rows[0], "skipped_steps"), 1);
+  }
+  EXPECT_NO_THROW(training.replica().require_equal(training.world()));
+}
+
+TEST(Replica, UnequalWeightsAreNoticed) {
+  Config config = small_config();
+  config.comm.strategy = config::Strategy::allreduce;  // shared weights cannot differ
+  Training training(config, MPI_COMM_WORLD);
+  if (training.world().size() == 1) GTEST_SKIP() << "needs two ranks";
+  if (training.world().rank() == 1) {
+    const at::NoGradGuard no_grad;
+    at::Tensor parameter = training.replica().network().parameters().front();
+    parameter.view(-1)[3] += 1;
+  }
+  try {
+    training.replica().require_equal(training.world());
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_NE(std::string(error.what()).find("the model of rank 1 differs"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace kolo::test
