@@ -90,6 +90,7 @@ train::Outcome Training::run(const io::Checkpoint* resume_from, train::StopPoll 
   const bool root = world_.rank() == 0;
   Recorder* front = root ? &recorder : nullptr;
   if (keeper == nullptr || !root) keeper = front;
+  if (front != nullptr && resume_from != nullptr) recorder.begin_at(train::load_state(resume_from->progress));
   train::TrainerOptions options;
   options.poll = poll ? std::move(poll) : [] { return train::StopFlags{}; };
   train::Trainer trainer(config_, *replica_, data_, *geometry_, world_, options, front, keeper);

@@ -18,6 +18,8 @@ config::Config small_config();
 
 /// Remembers, at once, every step's mean loss and every row.
 struct Recorder final : train::Observer, train::Keeper {
+  /// The first step's loss is told from the sums of the steps before it.
+  void begin_at(const train::RunState& state) { before_ = state.sums; }
   void step_done(const train::RunState& state, double lr) override;
   void epoch_done(const std::vector<double>& row, bool is_best) override;
   void save(std::function<io::CheckpointView()> make, std::int64_t step, bool is_best) override;
