@@ -5,6 +5,7 @@
 #   tests/run.sh                   # everything
 #   tests/run.sh --skip-setup      # without looking for missing packages
 #   tests/run.sh -R 'mpi.comm'     # only tests whose name matches, as in ctest -R
+#   tests/run.sh --kills 200 -R e2e.kills    # runs killed at 200 random moments instead of 20, and resumed
 #
 # Exits 0 only when everything that ran passed.  The last line counts the test programs.
 set -euo pipefail
@@ -24,6 +25,11 @@ while [ $# -gt 0 ]; do
       exit 0
       ;;
     --skip-setup) setup=no ;;
+    --kills)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || usage_error "--kills needs a number"
+      export KOLO_KILLS=$2
+      shift
+      ;;
     -R)
       [ $# -ge 2 ] || usage_error "-R needs a regular expression"
       select=(-R "$2")

@@ -21,7 +21,7 @@ std::string render(const util::ErrorText& failure) {
 }
 
 void note_in_summary(const RunContext& run, const util::ErrorText& failure) {
-  if (!run.directory) return;
+  if (!run.directory || !run.owns_directory) return;
   io::Summary summary;
   summary.reason = failure.code == ExitCode::diverged ? "diverged" : "error";
   summary.exit_code = static_cast<int>(failure.code);

@@ -36,7 +36,6 @@ void require_something_to_do(const config::CommandLine& line, const std::string&
 }  // namespace
 
 void read_command_line(RunContext& run, int argc, char** argv) {
-  install_signal_handlers();  // first of all: a signal during start must not kill the run
   if (argc > 0) run.program = argv[0];
   run.launch = comm::read_launch_environment();
   try {

@@ -16,7 +16,7 @@ namespace {
 
 // Keys that change how a run is carried out or how long it lasts, but not what a step computes.  The batch
 // keys are here because the stored global batch is adopted before the decks are compared.
-constexpr std::array<std::string_view, 21> kMayDiffer = {"run.threads",
+constexpr std::array<std::string_view, 23> kMayDiffer = {"run.threads",
                                                          "run.device",
                                                          "run.progress",
                                                          "run.progress_seconds",
@@ -31,12 +31,28 @@ constexpr std::array<std::string_view, 21> kMayDiffer = {"run.threads",
                                                          "train.on_nonfinite",
                                                          "comm.strategy",
                                                          "comm.bind",
+                                                         "comm.timeout",
                                                          "memory.malloc",
                                                          "memory.huge_pages",
                                                          "memory.pretouch",
                                                          "checkpoint.every_epochs",
                                                          "checkpoint.every_steps",
-                                                         "checkpoint.keep"};
+                                                         "checkpoint.keep",
+                                                         "checkpoint.job_end_margin"};
+
+// Of each section what may differ: "run.threads, device, progress; data.path, ...".
+std::string list_what_may_differ() {
+  std::string text, section;
+  for (const std::string_view key : kMayDiffer) {
+    const std::size_t dot = key.find('.');
+    const bool same = key.substr(0, dot) == section;
+    section = key.substr(0, dot);
+    text += text.empty() ? std::string(key)
+            : same       ? ", " + std::string(key.substr(dot + 1))
+                         : "; " + std::string(key);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -52,7 +68,9 @@ void require_same_deck(const std::string& stored_deck, const config::Config& now
     throw ConfigError(
         fmt::format("{} = {}: the run to resume has {} = {}, and changing it would make another run",
                     entry.key, entry.value, entry.key, old->value),
-        "resume with the stored deck (leave out --input), or start a new run in another --run-dir");
+        "resume with the stored deck (leave out --input), or start a new run in another --run-dir\n"
+        "may change: " +
+            list_what_may_differ());
   }
 }
 

@@ -27,20 +27,35 @@ void on_signal(int number) {
   }
 }
 
-}  // namespace
+// One that is ignored, as INT is in the background of a script, stays so.
+bool is_ignored(int number) {
+  struct sigaction now = {};
+  return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
 
-void install_signal_handlers() {
+void install_signal_handlers(int /*argc*/, char** /*argv*/, char** /*environment*/) {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const auto& [number, cause] : kSignals)
-    sigaction(number, &action, nullptr);
+    if (!is_ignored(number)) sigaction(number, &action, nullptr);
 }
 
+// Run before the constructors of the libraries, which take most of the time until main: a signal then must
+// not kill the run either.
+[[gnu::used, gnu::section(".preinit_array")]] void (*const kBeforeAll)(int, char**,
+                                                                       char**) = install_signal_handlers;
+
+}  // namespace
+
 void restore_signal_handlers() {
-  for (const auto& [number, cause] : kSignals)
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    const int number = kSignals[i].first;
+    if (is_ignored(number)) continue;
     std::signal(number, SIG_DFL);
+    if (received[i] != 0) std::raise(number);
+  }
 }
 
 train::StopFlags received_signals() {

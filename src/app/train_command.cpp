@@ -48,6 +48,7 @@ Front open_front(RunContext& run, const train::Geometry& geometry, const std::st
                  const std::optional<io::Checkpoint>& checkpoint) {
   const io::MetricTable table =
       checkpoint ? checkpoint->metrics : io::MetricTable{train::metric_columns(), {}};
+  run.owns_directory = true;
   std::filesystem::remove(
       run.directory->summary_path());  // of an earlier start: this one ends in its own way
   io::write_atomically(run.directory->config_path(), config_text);

@@ -27,6 +27,7 @@ const char* name_of(Phase phase) {
 }
 
 std::string describe(const Place& place) {
+  if (place.step < 0) return "no sign of its node";
   if (place.phase == Phase::starting && place.step == 0) return name_of(place.phase);
   std::string text = "step " + std::to_string(place.step) + ", " + name_of(place.phase);
   if (place.phase == Phase::exchange && place.bucket >= 0)

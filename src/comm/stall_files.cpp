@@ -46,6 +46,7 @@ bool StallFiles::merge(std::vector<RankState>& states, const std::vector<int>& f
       RankState silent;
       silent.rank = first_ranks[i];
       silent.host = hosts[i];
+      silent.place.step = -1;
       silent.stopped = true;
       states.push_back(silent);
       continue;

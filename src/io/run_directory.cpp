@@ -182,6 +182,8 @@ void RunDirectory::remove_stale_temporaries() {
   for (const fs::path& directory : {path_, checkpoint_directory()})
     for (const fs::path& entry : entries_of(directory))
       if (is_stale_temporary(entry.filename().string())) remove_with_warning(entry);
+  std::error_code ignored;
+  fs::remove_all(path_ / ".watchdog", ignored);  // of a run that was given up on several nodes
 }
 
 bool RunDirectory::stop_requested() const {

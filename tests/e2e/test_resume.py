@@ -151,6 +151,16 @@ class Signals(harness.KoloTest):
             self.assertEqual(result.code, 75, str(result))
             self.assertIn("signal " + number.name[3:], result.out)
 
+    def test_signal_while_the_program_is_being_loaded(self):
+        deck = self.write_deck(ENDLESS)
+        for delay in (0.02, 0.04, 0.08, 0.16, 0.32):
+            job = self.start("--input", deck, "--run-dir", str(delay))
+            self.pause(delay)
+            job.signal(signal.SIGUSR1)
+            result = job.finish()
+            self.assertEqual(result.code, 75, str(result))
+            self.assertTrue((self.dir / str(delay) / "checkpoints" / "last.h5").exists())
+
 
 if __name__ == "__main__":
     harness.main()

@@ -112,7 +112,10 @@ class ResumeRules(harness.KoloTest):
             result = self.run_kolo("--input", self.deck, "--run-dir", "run", "--resume", "required", ranks=2, expect=2,
                                    sets={key: new})
             self.require_error(result, 2, key, old, new)
+            if key != "train.global_batch":
+                self.assertIn("may change: run.threads", result.err)
         self.assertEqual(results.read_csv(self.dir / "run"), before)
+        self.assertEqual(results.read_summary(self.dir / "run")["exit_code"], 75)
 
     def test_changed_data_are_refused(self):
         self.stop_after_one_epoch("run")

@@ -8,7 +8,7 @@
 
 namespace kolo::app {
 
-/// Installs the signal handlers and reads the command line; an error in it is kept for join_world.
+/// Reads the command line; an error in it is kept for join_world.
 void read_command_line(RunContext& run, int argc, char** argv);
 /// Prints the answer to --help and --version, which need no MPI; true when that was all.
 bool answer_without_mpi(const RunContext& run);

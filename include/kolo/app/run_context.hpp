@@ -40,6 +40,7 @@ struct RunContext {
   std::optional<data::DataSets> data;
   std::unique_ptr<train::Replica> replica;
   std::optional<io::RunDirectory> directory;  ///< rank 0
+  bool owns_directory = false;  ///< its files are now this run's; before, a refused start changes none
 
   const comm::Communicator& world() const { return mpi->world(); }
   bool is_root() const { return world().rank() == 0; }

@@ -28,7 +28,7 @@ const char* name_of(Phase phase);
 /// Where a rank stands.  Values of one moment, or nearly: the rank goes on while they are read.
 struct Place {
   Phase phase = Phase::starting;
-  std::int64_t step = 0;     ///< 1-based; 0: before the first
+  std::int64_t step = 0;     ///< 1-based; 0: before the first; -1: nothing is known
   std::int64_t bucket = -1;  ///< of the exchange; -1: none
 
   bool operator==(const Place&) const = default;

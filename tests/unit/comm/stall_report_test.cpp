@@ -61,6 +61,8 @@ TEST(StallReport, WordsNameRankHostStepAndPhase) {
                                  state(3, Phase::data, 1), state(4, Phase::data, 1)}),
               HasSubstr("rank 2 on n1 (step 1, data) and 2 more do not get on"));
   EXPECT_EQ(describe(Place{}), "starting");
+  EXPECT_EQ(describe_culprits({state(2, Phase::starting, -1, -1, true)}),
+            "rank 2 on n1 (no sign of its node) does not respond");
 }
 
 TEST(StallReport, ListsThoseWhoAreBehindFirstAndNotTooMany) {
