@@ -13,6 +13,8 @@ DATA_KEYS = ["samples_per_s", "samples_per_s_per_rank", "batch_per_rank", "ranks
 STEP_KEYS = ["samples_per_s", "step_ms", "step_p95_ms", "step_ms_without_exchange", "data_ms", "forward_ms",
              "backward_ms", "exchange_ms", "update_ms", "move_limit_ms", "ranks", "threads", "batch_per_rank",
              "accumulate", "strategy", "model", "optimizer", "parameters"]
+CHECKPOINT_KEYS = ["bytes", "wait_ms", "copy_ms", "image_ms", "write_ms", "plain_write_ms", "write_bytes_per_s",
+                   "plain_bytes_per_s", "write_ratio", "background_ratio", "model", "parameters"]
 ELEMENT_BYTES = {"fp32": 4, "fp64": 8}
 FEW = ("--steps", 3, "--warmup", 1)
 
@@ -166,6 +168,28 @@ class Data(Bench):
     def test_a_batch_smaller_than_the_world_is_one_error(self):
         result = self.start("bench", "data", ranks=3, sets={"train.global_batch": 2}).finish()
         self.require_error(result, 2, "train.global_batch", 2, 3)
+
+
+class Checkpoint(Bench):
+    """kolo bench checkpoint."""
+
+    SMALL = Train.SMALL
+
+    def test_measures_the_wait_and_the_writing_and_leaves_nothing(self):
+        (self.dir / "disk").mkdir()
+        for ranks in (0, 2):
+            result, found = self.bench("checkpoint", "--directory", "disk", ranks=ranks, sets=self.SMALL)
+            self.assertEqual(list(found), CHECKPOINT_KEYS)
+            self.assertGreater(min(found[key] for key in CHECKPOINT_KEYS if key.endswith(("_ms", "_s", "ratio"))), 0)
+            self.assertIn("training waits", result.out)
+            # mlp of 3x8x8 -> 16 -> 10 in fp32, and its momentum
+            self.assertEqual(found["parameters"], 192 * 16 + 16 + 16 * 10 + 10)
+            self.assertGreater(found["bytes"], 2 * 4 * found["parameters"])
+            self.assertEqual(list((self.dir / "disk").iterdir()), [])
+
+    def test_a_directory_that_cannot_be_written_is_one_error(self):
+        result = self.run_kolo("bench", "checkpoint", *FEW, "--directory", "absent", ranks=2, sets=self.SMALL, expect=2)
+        self.require_error(result, 2, "--directory absent", "No such file")
 
 
 if __name__ == "__main__":
