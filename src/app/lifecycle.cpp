@@ -11,6 +11,7 @@
 #include "kolo/app/signals.hpp"
 #include "kolo/app/watch.hpp"
 #include "kolo/comm/agree.hpp"
+#include "kolo/comm/slurm_job.hpp"
 #include "kolo/config/effective_deck.hpp"
 #include "kolo/util/log.hpp"
 #include "kolo/util/memory_policy.hpp"
@@ -42,6 +43,10 @@ void read_command_line(RunContext& run, int argc, char** argv) {
     run.command_line = config::parse_command_line(argc, argv);
     // Only training looks at the flags; anything else ends as usual.
     if (run.command_line.command != config::Command::train) restore_signal_handlers();
+    const bool trains = run.command_line.command == config::Command::train && !run.command_line.help &&
+                        !run.command_line.version;
+    if (trains && !run.launch.job_end && run.launch.rank.value_or(0) == 0)
+      run.launch.job_end = comm::ask_slurm_for_job_end();
   } catch (...) {
     run.command_line_error = std::current_exception();
   }

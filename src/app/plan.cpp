@@ -90,11 +90,13 @@ std::string describe_memory(const RunContext& run, model::Network& network, cons
   const int ranks = run.mpi->node().size();
   const bool once = strategy == config::Strategy::shared;
   const double node = (array + states) * (once ? 1 : ranks) + (array + activations) * ranks;
+  // Rank 0 copies the state, brings what is not in logical order into it, and builds the file from that.
+  constexpr double kCopiesForCheckpoint = 3;
   return fmt::format(
       "arena and activations about {} a node: parameters {} and optimizer {} {}, gradients {} and "
-      "activations {} a rank",
+      "activations {} a rank; checkpoints up to {} more on rank 0",
       format_bytes(node), format_bytes(array), format_bytes(states), once ? "once" : "a rank",
-      format_bytes(array), format_bytes(activations));
+      format_bytes(array), format_bytes(activations), format_bytes(kCopiesForCheckpoint * (array + states)));
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ void add_checkpoint(OptionBinder bind, CheckpointSection& checkpoint) {
   bind("every_steps", checkpoint.every_steps, {0, kMaxSteps}, "updates between further checkpoints; 0: off");
   bind("keep", checkpoint.keep, {1, kMaxEpochs}, "newest checkpoints kept, besides the best");
   bind("job_end_margin", checkpoint.job_end_margin, kSeconds,
-       "seconds before SLURM_JOB_END_TIME at which the run stops; more where checkpoints take long");
+       "seconds before a Slurm job's time limit at which the run stops; more where checkpoints take long");
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ void Trainer::resume(const io::Checkpoint* checkpoint) {
 }
 
 Outcome Trainer::run() {
+  // Maps the memory that the first checkpoint would otherwise make training wait for.
+  if (keeper_ != nullptr && config_.memory.pretouch) snapshot_->capture(replica_);
   if (stop_before_start()) return finish_stopped();
   replica_.network().train();
   const auto loader = comm::agree(world_, [&] {

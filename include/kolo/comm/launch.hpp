@@ -15,7 +15,7 @@ struct LaunchEnvironment {
   std::optional<int> tasks;  ///< copies the launcher started
   std::optional<int> rank;   ///< this copy's number among them
   std::string source;        ///< the variable `tasks` came from
-  /// When the batch job is going to be ended, in seconds since 1970 (SLURM_JOB_END_TIME).
+  /// When the batch job is going to be ended, in seconds since 1970 (SLURM_JOB_END_TIME, or slurm_job.hpp).
   std::optional<std::int64_t> job_end;
 };
 
