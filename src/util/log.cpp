@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kolo/util/error.hpp"
@@ -50,6 +51,10 @@ void open_log_file(const std::filesystem::path& path) {
   } catch (const spdlog::spdlog_ex& error) {
     throw Error(ExitCode::usage, "cannot open the log file " + path.string() + ": " + error.what());
   }
+  // A disk that is full must not turn every line into an error message of spdlog's.
+  state().file->set_error_handler([told = false](const std::string& message) mutable {
+    if (!std::exchange(told, true)) std::fprintf(stderr, "kolo: warning: log.txt: %s\n", message.c_str());
+  });
   state().file->set_pattern("%Y-%m-%dT%H:%M:%S%z %v");
   state().file->flush_on(spdlog::level::info);
   for (const std::string& line : state().early)
