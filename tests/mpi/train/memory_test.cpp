@@ -1,6 +1,5 @@
 // What the ranks of a node really hold, from /proc: `shared` keeps weights and optimizer state once a node.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <cstring>
 
@@ -15,7 +14,6 @@ constexpr std::size_t kStates = 2;
 constexpr double kArray = kElements * sizeof(float);
 
 double bytes_of_all(const comm::Communicator& world) {
-  malloc_trim(0);  // what other tests freed would be taken again without the process growing
   world.barrier();
   const double sum = world.all_reduce(util::process_memory().value().total, comm::Op::sum);
   world.barrier();
