@@ -8,7 +8,7 @@ namespace kolo::util {
 
 std::optional<ProcessMemory> process_memory() {
   std::ifstream file("/proc/self/smaps_rollup");
-  std::optional<double> total, shared;
+  std::optional<double> total, shared, files;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string name;
@@ -16,9 +16,10 @@ std::optional<ProcessMemory> process_memory() {
     if (!(words >> name >> kibibytes)) continue;
     if (name == "Pss:") total = kibibytes * 1024;
     if (name == "Pss_Shmem:") shared = kibibytes * 1024;
+    if (name == "Pss_File:") files = kibibytes * 1024;
   }
   if (!total || !shared) return std::nullopt;
-  return ProcessMemory{*total, *shared};
+  return ProcessMemory{*total, *shared, files.value_or(0)};
 }
 
 std::optional<std::int64_t> out_of_memory_kills() {

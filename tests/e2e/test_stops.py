@@ -4,7 +4,10 @@ The program is kolo with tests/support/fault_points.cpp linked in: KOLO_FAULT le
 makes a place last long enough to be stopped in.  Where the run must not get to any more it throws instead.
 """
 import os
+import pathlib
+import shutil
 import signal
+import tempfile
 import time
 import unittest
 
@@ -27,13 +30,25 @@ LONG_EVALUATION = ",".join([f"0:evaluation:{i}:slow" for i in range(1, EVALUATIO
 class Stops(undisturbed.UndisturbedTest):
     """Runs of the deck above on two ranks."""
 
+    undisturbed = None  # path of a run of that deck to which nothing happened
+
     def setUp(self):
         super().setUp()
         self.deck = self.write_deck(DECK)
 
     def start_with(self, fault, *arguments, run="run", resume="auto", env=None, **options):
+        # The launcher need not wait a second for the other ranks when the first has ended with a code.
+        ends_fast = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
         return self.start("--input", self.deck, "--run-dir", run, "--resume", resume, *arguments, ranks=2,
-                          env={"KOLO_FAULT": fault} | (env or {}), **options)
+                          env=ends_fast | {"KOLO_FAULT": fault} | (env or {}), **options)
+
+    def train_undisturbed(self):
+        if Stops.undisturbed is None:
+            directory = pathlib.Path(tempfile.mkdtemp(prefix="kolo-e2e-"))
+            unittest.addModuleCleanup(shutil.rmtree, directory)
+            self.train(self.deck, directory / "undisturbed", ranks=2)
+            Stops.undisturbed = directory / "undisturbed"
+        return Stops.undisturbed
 
     def position(self, run="run"):
         """(epochs done, steps done in the one after them), by the newest checkpoint."""
@@ -53,13 +68,12 @@ class Stops(undisturbed.UndisturbedTest):
         self.assertEqual(self.step(run), epochs * STEPS_AN_EPOCH + in_epoch)
         self.assertEqual(results.column(self.dir / run, "epoch"), list(range(1, epochs + 1)))
 
-    def require_as_undisturbed(self, run="run", resume="required", **options):
+    def require_as_undisturbed(self, run="run", resume="required", reference=None, **options):
         """Resumes `run` to its end, which is that of a run nothing happened to, the final test included."""
-        if not (self.dir / "undisturbed").exists():
-            self.train(self.deck, "undisturbed", ranks=2, **options)
+        reference = reference or self.train_undisturbed()
         self.run_kolo("--input", self.deck, "--run-dir", run, "--resume", resume, ranks=2, **options)
-        self.require_equal(run, "undisturbed")
-        summaries = [results.read_summary(self.dir / name) for name in (run, "undisturbed")]
+        self.require_equal(run, reference)
+        summaries = [results.read_summary(self.dir / name) for name in (run, reference)]
         for summary in summaries:
             del summary["samples_per_s"]
         self.assertEqual(*summaries)
@@ -124,7 +138,8 @@ class OwnSignals(Stops):
                                  sets=cut).finish()
         self.require_stopped(result, "signal USR1")
         self.assertEqual(self.position(), (1, 10))
-        self.require_as_undisturbed(sets=cut)
+        self.train(self.deck, "cut", ranks=2, sets=cut)
+        self.require_as_undisturbed(reference="cut", sets=cut)
 
 
 class Causes(Stops):
@@ -200,7 +215,7 @@ class Impatience(Stops):
             for place, fault in (("evaluation", LONG_EVALUATION), ("fsync", "0:fsync:12:hang")):
                 with self.subTest(f"{number.name} in {place}"):
                     run = f"{number.name}-{place}"
-                    job = self.start_with(fault, run=run)
+                    job = self.start_with(fault, run=run, env={"OMPI_MCA_odls_base_sigkill_timeout": "1"})
                     job.wait_for_line(r"epoch 1/\d+  step 1[4-9]/")
                     self.pause(0.5)
                     job.signal(number)

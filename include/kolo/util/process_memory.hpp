@@ -11,6 +11,7 @@ namespace kolo::util {
 struct ProcessMemory {
   double total = 0;
   double shared_memory = 0;  ///< of it in /dev/shm and other shared mappings
+  double files = 0;          ///< of it pages of files: programs and libraries, whoever else maps them
 };
 
 /// This process's, from /proc/self/smaps_rollup; nothing where the kernel does not say.
