@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -90,6 +91,36 @@ void create(const fs::path& path) {
         "give a directory you may write with --run-dir");
 }
 
+std::int64_t rows_of(const fs::path& csv) {
+  std::ifstream file(csv);
+  std::int64_t lines = 0;
+  for (std::string line; std::getline(file, line);)
+    ++lines;
+  return std::max<std::int64_t>(lines - 1, 0);
+}
+
+bool ended_with_checkpoint(const fs::path& summary) {
+  std::ifstream file(summary);
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return false;
+  const auto code = json.find("exit_code");
+  return code != json.end() &&
+         (*code == static_cast<int>(ExitCode::finished) || *code == static_cast<int>(ExitCode::resumable));
+}
+
+// The first epoch's row is written before its checkpoint, so a run killed in between has one row and none; a
+// second row, or an end in order, means that there was a checkpoint.
+void require_never_had_checkpoint(const fs::path& run) {
+  const std::int64_t rows = rows_of(run / "metrics.csv");
+  const bool ended = ended_with_checkpoint(run / "summary.json");
+  if (rows < 2 && !ended) return;
+  throw CheckpointError(
+      fmt::format(
+          "run directory '{}' holds {} but no checkpoint to resume from; expected checkpoints/step_*.h5",
+          run.string(), ended ? "a run that ended in order" : fmt::format("metrics of {} epochs", rows)),
+      "put its checkpoints back, or give another --run-dir for a new run");
+}
+
 Start decide(const fs::path& run, const fs::path& checkpoint_directory, Resume resume) {
   const bool has_checkpoint = !checkpoints_in(checkpoint_directory).empty();
   const bool has_other = !has_checkpoint && holds_hdf5(checkpoint_directory);
@@ -102,6 +133,7 @@ Start decide(const fs::path& run, const fs::path& checkpoint_directory, Resume r
     throw CheckpointError(
         fmt::format("'{}' holds .h5 files, but no step_*.h5 to resume from", checkpoint_directory.string()),
         "restore the checkpoint as step_<nine digits>.h5, or give another --run-dir for a new run");
+  if (!has_checkpoint) require_never_had_checkpoint(run);
   return has_checkpoint ? Start::resumed : Start::fresh;
 }
 

@@ -1,7 +1,7 @@
 """Stops in every phase of a run: exit code 75, a checkpoint, and a resumed run that equals an undisturbed one bit for bit.
 
-The program is kolo with tests/support/fault_points.cpp linked in: KOLO_FAULT lets a rank send itself a signal at a known place, or
-makes a place last long enough to be stopped in.  Where the run must not get to any more it throws instead.
+The program is kolo with tests/support/fault_points.cpp linked in: KOLO_FAULT lets a rank send itself a signal at a known
+place, or makes a place last long enough to be stopped in.  Where the run must not get to any more it throws instead.
 """
 import os
 import pathlib
@@ -92,7 +92,7 @@ class OwnSignals(Stops):
         self.assertEqual(self.last("run").resolve().name, "step_000000000.h5")
         self.stop(name, f"{rank}:loader:9:{name}")
         step = self.step("run")
-        self.assertGreater(step, 0)
+        self.assertIn(step, range(1, STEPS_AN_EPOCH))
         self.stop(name, f"{rank}:forward:3:{name}")
         self.assertEqual(self.step("run"), step + 4)  # the next step's message says so
         self.stop(name, f"0:checkpoint:1:{name}")
@@ -175,10 +175,9 @@ class Causes(Stops):
         self.assertEqual(self.step("run"), 0)
         self.require_as_undisturbed()
 
-    def test_no_job_end_or_one_that_is_no_time(self):
-        for number, value in enumerate((None, "", "soon", "-5", "12:00:00", "1e3", "99999999999999999999")):
-            result = self.train(self.deck, f"run{number}", sets={"train.max_steps": 3},
-                                env={} if value is None else {"SLURM_JOB_END_TIME": value})
+    def test_job_end_that_is_no_time(self):
+        for value in ("", "soon", "-5", "1e3"):
+            result = self.train(self.deck, f"run{value}", sets={"train.max_steps": 3}, env={"SLURM_JOB_END_TIME": value})
             self.assertNotIn("Slurm", result.out)
 
 
@@ -189,10 +188,10 @@ class Impatience(Stops):
         """Sends the first one to a run that `fault` holds at its second checkpoint, so that it cannot stop in order."""
         job = self.start_with(fault, sets={"comm.timeout": 0})
         job.wait_for_line(r"epoch 1/\d+  step 1[4-9]/")
-        self.pause(0.5)
+        self.pause(0.3)
         pid = job.pid_of_rank(0)
         os.kill(pid, number)
-        self.pause(0.5)
+        self.pause(0.3)
         self.assertIn(pid, job.processes())
         os.kill(pid, number)
         result = job.finish(killed=True)
@@ -210,18 +209,16 @@ class Impatience(Stops):
         self.signal_twice(signal.SIGTERM, "0:rename:7:hang")
 
     def test_launcher_that_is_told_to_stop(self):
-        # In the evaluation the ranks can stop in order before the launcher kills them, in fsync they cannot.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            for place, fault in (("evaluation", LONG_EVALUATION), ("fsync", "0:fsync:12:hang")):
-                with self.subTest(f"{number.name} in {place}"):
-                    run = f"{number.name}-{place}"
-                    job = self.start_with(fault, run=run, env={"OMPI_MCA_odls_base_sigkill_timeout": "1"})
-                    job.wait_for_line(r"epoch 1/\d+  step 1[4-9]/")
-                    self.pause(0.5)
-                    job.signal(number)
-                    result = job.finish(killed=True)
-                    self.assertLessEqual(len(result.error_lines), 1, str(result))
-                    self.require_as_undisturbed(run, resume="auto")
+        # It passes both on as TERM and kills a second later: in the evaluation there is time to stop in order, in fsync not.
+        for number, fault in ((signal.SIGTERM, LONG_EVALUATION), (signal.SIGINT, "0:fsync:12:hang")):
+            with self.subTest(number.name):
+                job = self.start_with(fault, run=number.name, env={"OMPI_MCA_odls_base_sigkill_timeout": "1"})
+                job.wait_for_line(r"epoch 1/\d+  step 1[4-9]/")
+                self.pause(0.3)
+                job.signal(number)
+                result = job.finish(killed=True)
+                self.assertLessEqual(len(result.error_lines), 1, str(result))
+                self.require_as_undisturbed(number.name, resume="auto")
 
 
 if __name__ == "__main__":

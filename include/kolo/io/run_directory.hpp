@@ -49,6 +49,7 @@ class RunDirectory {
   ///   an earlier run (config.ini or a checkpoint) with Resume::off     -> ConfigError
   ///   no checkpoint with Resume::required                              -> CheckpointError
   ///   links or other .h5 files but no step_*.h5 with Resume::automatic -> CheckpointError
+  ///   signs of checkpoints that are gone with Resume::automatic        -> CheckpointError
   ///   a live process works in it                                       -> CommError
   ///   not a directory, or it cannot be created or written              -> ConfigError
   /// A refused start changes no file of an earlier run.

@@ -263,6 +263,32 @@ TEST(RunDirectory, PruningDoesNotCountDamagedCheckpoints) {
   EXPECT_EQ(names(run.checkpoints()), (std::vector<std::string>{"step_000000009.h5", "step_000000002.h5"}));
 }
 
+TEST(RunDirectory, AutoBeginsAnewOnlyWhereThereNeverWasACheckpoint) {
+  const auto starting = [](const std::string& csv, const std::string& summary) -> std::string {
+    const TempDir dir;
+    std::filesystem::create_directory(dir / "run");
+    write_file(dir / "run" / "config.ini", "");
+    if (!csv.empty()) write_file(dir / "run" / "metrics.csv", csv);
+    if (!summary.empty()) write_file(dir / "run" / "summary.json", summary);
+    try {
+      EXPECT_EQ(RunDirectory(dir / "run", config::Resume::automatic).start(), Start::fresh);
+    } catch (const CheckpointError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  // A run that died before its first checkpoint, even after its first row.
+  for (const char* csv : {"", "epoch,loss\n", "epoch,loss\n1,0.5\n"}) {
+    EXPECT_EQ(starting(csv, ""), "") << csv;
+    EXPECT_EQ(starting(csv, "{\"exit_code\": 1}"), "") << csv;
+    EXPECT_EQ(starting(csv, "half of a {"), "") << csv;
+  }
+  EXPECT_THAT(starting("epoch,loss\n1,0.5\n2,0.4\n", ""), HasSubstr("metrics of 2 epochs but no checkpoint"));
+  for (const char* code : {"0", "75"})
+    EXPECT_THAT(starting("epoch,loss\n1,0.5\n", std::string("{\"exit_code\": ") + code + "}"),
+                HasSubstr("a run that ended in order but no checkpoint"));
+}
+
 TEST(RunDirectory, TemporaryFilesOfDeadProcessesAreRemoved) {
   const TempDir dir;
   RunDirectory run = with_steps(dir / "run", {1});
