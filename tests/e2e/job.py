@@ -145,6 +145,15 @@ class Job:
                     raise AssertionError(f"no line matches {pattern!r}\n{self._result()}")
                 self._news.wait(0.2)
 
+    def wait_until_it_catches(self, number):
+        """Blocks until the process that was started has a handler for a signal."""
+        end = time.monotonic() + DEADLINE_S
+        while time.monotonic() < end:
+            caught = re.search(rb"SigCgt:\s*([0-9a-f]+)", _read(f"/proc/{self._process.pid}/status"))
+            if caught and int(caught[1], 16) >> (number - 1) & 1:
+                return
+        raise AssertionError(f"never handles signal {number}\n{self._result()}")
+
     def signal(self, number):
         """Sends a signal to the launcher (or to kolo itself where there is none)."""
         self._process.send_signal(number)
