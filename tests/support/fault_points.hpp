@@ -1,7 +1,8 @@
 // What tests put in place of the empty util::fault_point.
 //
-// KOLO_FAULT=[RANK:]POINT:N:ACTION, or several with commas between, in the environment: at the N-th call (from 1) of fault_point(POINT) in
-// this process - any point for "*" - do ACTION.  RANK limits it to one MPI rank.  Actions:
+// KOLO_FAULT=[RANK:]POINT:N:ACTION, or several with commas between, in the environment: at the N-th call
+// (from 1) of fault_point(POINT) in this process - any point for "*" - do ACTION.  RANK limits it to one MPI
+// rank.  Actions:
 //   KILL, STOP, TERM, USR1, USR2, ...   send this signal to the own process
 //   ENOSPC, EIO, EROFS, ...             let the system call fail with this errno
 //   throw, bad_alloc                    throw std::runtime_error, std::bad_alloc
