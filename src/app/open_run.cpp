@@ -9,6 +9,7 @@
 #include "kolo/app/resume.hpp"
 #include "kolo/comm/agree.hpp"
 #include "kolo/config/effective_deck.hpp"
+#include "kolo/io/sealed_file.hpp"
 #include "kolo/util/log.hpp"
 
 namespace kolo::app {
@@ -27,18 +28,31 @@ std::filesystem::path choose_run_directory(const RunContext& run) {
   return unused;
 }
 
+// What keeps a checkpoint from being used; empty: nothing.
+std::string flaw_of(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return "is gone";
+  try {
+    io::read_sealed(path);
+    return "";
+  } catch (const CheckpointError& error) {
+    return fmt::format("cannot be used ({})", error.what());
+  }
+}
+
 // best.h5 points at what the checkpoint calls the best, which a later start may have changed; a best
-// checkpoint that is gone is chosen anew.
-void settle_best(io::RunDirectory& directory, io::Checkpoint& checkpoint) {
+// checkpoint that is gone or damaged is chosen anew, and not missed only at the end of the training.
+void settle_best(io::RunDirectory& directory, const std::filesystem::path& newest,
+                 io::Checkpoint& checkpoint) {
   train::RunState state = train::load_state(checkpoint.progress);
   if (state.best_step == 0) return;
   const std::filesystem::path path = directory.checkpoint_path(state.best_step);
-  if (std::filesystem::exists(path)) {
+  const std::string flaw = path == newest ? "" : flaw_of(path);
+  if (flaw.empty()) {
     directory.update_best(path);
     return;
   }
   util::log_warning(
-      fmt::format("the best checkpoint so far, {}, is gone: the best is chosen anew", path.string()));
+      fmt::format("the best checkpoint so far, {}, {}: the best is chosen anew", path.string(), flaw));
   state.best_epoch = 0;
   state.best_step = 0;
   state.best_val_top1 = -1;
@@ -74,7 +88,7 @@ std::optional<io::Checkpoint> open_run_directory(RunContext& run) {
     if (!run.command_line.init_from.empty())
       util::log("--init-from is not used: the run goes on from its own checkpoint");
     run.directory->update_last(newest.path);  // the run may have died before it did
-    settle_best(*run.directory, newest.checkpoint);
+    settle_best(*run.directory, newest.path, newest.checkpoint);
     return std::move(newest.checkpoint);
   });
 }

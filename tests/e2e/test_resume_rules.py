@@ -78,6 +78,17 @@ class ResumeRules(harness.KoloTest):
         self.assertRegex(out, rf"warning: the best checkpoint so far, .*{best.name}, is gone")
         self.assertIsNotNone(results.read_summary(self.dir / "run")["test_top1"])
 
+    def test_damaged_best_checkpoint_is_named_at_the_start_and_chosen_anew(self):
+        deck = self.write_deck(DECK | {"optimizer.lr": 1e-12}, "idle.ini")
+        self.run_kolo("--input", deck, "--run-dir", "run", "--stop-after-epochs", 2, expect=75)
+        best = (self.dir / "run" / "checkpoints" / "best.h5").resolve()
+        content = bytearray(best.read_bytes())
+        content[-1] ^= 4
+        best.write_bytes(content)
+        out = self.run_kolo("--run-dir", "run", "--resume", "required", ranks=2).out
+        self.assertRegex(out, rf"warning: the best checkpoint so far, .*{best.name}, cannot be used \(.*damaged.*chosen anew")
+        self.assertIsNotNone(results.read_summary(self.dir / "run")["test_top1"])
+
     def test_fewer_epochs_than_were_done_are_refused(self):
         self.stop_after_one_epoch("run")
         self.run_kolo("--run-dir", "run", "--resume", "required", "--stop-after-epochs", 1, expect=75)
