@@ -83,7 +83,9 @@ void throw_write_error(std::string_view action, const fs::path& path, int error,
     message += fmt::format(" ({} of {} written, {} free on its file system)",
                            util::format_bytes(static_cast<double>(written)),
                            util::format_bytes(static_cast<double>(wanted)), free);
-    hint = "the disk is full or a quota is reached: free some space, or keep fewer checkpoints";
+    hint = error == EFBIG
+               ? "files may not be larger here: see ulimit -f, or the limits of the file system"
+               : "the disk is full or a quota is reached: free some space, or keep fewer checkpoints";
   }
   throw CheckpointError(message, hint);
 }

@@ -104,7 +104,7 @@ NamedTensor read_tensor(const Reader& reader, const std::string& path, std::stri
 /// Puts the data set at `path` where it belongs in `checkpoint`.
 void read_into(Checkpoint& checkpoint, const Reader& reader, const std::string& path, std::uint64_t digest) {
   const std::vector<std::string> parts = util::split(path, '/');  // the first is empty: paths start with '/'
-  const std::string& section = parts.at(1);
+  const std::string section = parts.size() < 2 ? "" : parts[1];
   if (section == "config" && parts.size() == 2) {
     checkpoint.config = reader.text(path, digest);
   } else if (section == "model" && parts.size() == 3) {

@@ -114,6 +114,18 @@ void require_fixed_text(hid_t type, std::string_view what) {
     throw CheckpointError(fmt::format("{} is not fixed-length text", what));
 }
 
+/// Fixed-length texts of an array of `shape`.
+std::size_t bytes_of_texts(std::vector<std::int64_t> shape, std::size_t length) {
+  shape.push_back(static_cast<std::int64_t>(length));
+  return bytes_of(DType::u8, shape);
+}
+
+/// Before memory is taken: HDF5 makes up the elements that a file says to hold but does not.
+void require_stored(const Hdf5Dataset& dataset, std::size_t bytes, std::string_view what) {
+  if (const hsize_t stored = H5Dget_storage_size(dataset.id()); stored < bytes)
+    throw CheckpointError(fmt::format("{} has {} bytes; expected {}", what, stored, bytes));
+}
+
 }  // namespace
 
 void check_link_name(std::string_view name) {
@@ -192,7 +204,9 @@ Hdf5Array read_array(const Hdf5Dataset& dataset, std::string_view what) {
   const Hdf5Type type(H5Dget_type(dataset.id()), fmt::format("cannot read the type of {}", what));
   const Hdf5Space space(H5Dget_space(dataset.id()), fmt::format("cannot read the shape of {}", what));
   Hdf5Array array{dtype_from(type.id(), what), shape_of(space.id(), what), {}};
-  array.data.resize(bytes_of(array.type, array.shape));
+  const std::size_t bytes = bytes_of(array.type, array.shape);
+  require_stored(dataset, bytes, what);
+  array.data.resize(bytes);
   if (!array.data.empty())
     check_hdf5(
         H5Dread(dataset.id(), native_type(array.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()),
@@ -221,7 +235,9 @@ std::vector<std::string> read_texts(const Hdf5Dataset& dataset, std::string_view
   const Hdf5Space space(H5Dget_space(dataset.id()), fmt::format("cannot read the shape of {}", what));
   const std::size_t length = H5Tget_size(type.id());
   const Hdf5Type memory = make_text_type(length);
-  std::string bytes(bytes_of(DType::u8, shape_of(space.id(), what)) * length, '\0');
+  const std::size_t size = bytes_of_texts(shape_of(space.id(), what), length);
+  require_stored(dataset, size, what);
+  std::string bytes(size, '\0');
   if (!bytes.empty())
     check_hdf5(H5Dread(dataset.id(), memory.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()),
                fmt::format("cannot read {}", what));
@@ -239,7 +255,10 @@ std::vector<std::uint64_t> read_digests(const Hdf5Dataset& dataset, std::string_
   if (H5Tequal(type.id(), H5T_NATIVE_UINT64) <= 0)
     throw CheckpointError(fmt::format("{} is not of type uint64", what));
   const Hdf5Space space(H5Dget_space(dataset.id()), fmt::format("cannot read the shape of {}", what));
-  std::vector<std::uint64_t> values(bytes_of(DType::u8, shape_of(space.id(), what)));
+  const std::vector<std::int64_t> shape = shape_of(space.id(), what);
+  const std::size_t bytes = bytes_of(DType::i64, shape);
+  require_stored(dataset, bytes, what);
+  std::vector<std::uint64_t> values(bytes / sizeof(std::uint64_t));
   if (!values.empty())
     check_hdf5(H5Dread(dataset.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
                fmt::format("cannot read {}", what));
@@ -270,7 +289,7 @@ std::vector<std::string> read_text_attribute(hid_t object, const std::string& na
   const Hdf5Space space(H5Aget_space(attribute.id()), "cannot read the shape of " + what);
   const std::size_t length = H5Tget_size(type.id());
   const Hdf5Type memory = make_text_type(length);
-  std::string bytes(bytes_of(DType::u8, shape_of(space.id(), what)) * length, '\0');
+  std::string bytes(bytes_of_texts(shape_of(space.id(), what), length), '\0');
   if (!bytes.empty()) check_hdf5(H5Aread(attribute.id(), memory.id(), bytes.data()), "cannot read " + what);
   return unpack(bytes, length);
 }

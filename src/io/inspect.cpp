@@ -23,9 +23,11 @@ namespace fs = std::filesystem;
 void refuse_directory(const fs::path& path) {
   std::error_code unknown;
   if (!fs::is_directory(path, unknown)) return;
+  std::string hint = "kolo verify checks a whole run directory";
+  for (const fs::path& newest : {path / "last.h5", path / "checkpoints/last.h5"})
+    if (fs::exists(newest, unknown)) hint += "; its newest checkpoint is " + newest.string();
   throw ConfigError(fmt::format("'{}' is a directory; expected a checkpoint or a metrics.h5", path.string()),
-                    fmt::format("kolo verify checks a whole run directory; its newest checkpoint is {}",
-                                (path / "checkpoints/last.h5").string()));
+                    hint);
 }
 
 std::string text_attribute(hid_t object, const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "kolo/config/wording.hpp"
 #include "kolo/io/atomic_file.hpp"
 #include "kolo/util/error.hpp"
 #include "kolo/util/log.hpp"
@@ -33,14 +35,20 @@ std::string holder(int fd) {
   std::memcpy(text.data(), bytes.data(), transfer.done);
   const auto parts = util::split(util::trim(text), ' ');
   if (parts.size() != 2) return "another process";
-  return fmt::format("process {} on {}", parts[0], parts[1]);
+  return fmt::format("process {} on {}", config::shown(parts[0]), config::shown(parts[1]));
+}
+
+/// The whole file, however long it is.
+struct flock whole_file() {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return whole;
 }
 
 /// 0, or the errno.
 int try_lock(int fd) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
+  struct flock whole = whole_file();
   while (::fcntl(fd, F_OFD_SETLK, &whole) != 0) {
     if (errno != EINTR) return errno;
   }
@@ -67,6 +75,19 @@ LockFile::LockFile(const std::filesystem::path& path) : file_(open_descriptor(pa
   const Transfer transfer = write_all(file_.get(), std::as_bytes(std::span(text.data(), text.size())));
   if (transfer.error != 0)
     throw_write_error("cannot write", path, transfer.error, transfer.done, text.size());
+}
+
+LockProbe probe_lock(const std::filesystem::path& path) {
+  // Opening a pipe without a writer would block but for O_NONBLOCK.
+  const Descriptor file = open_descriptor(path, O_RDONLY | O_NONBLOCK);
+  if (!file && errno == ENOENT) return {};
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return {{}, "cannot be read: " + error_text(errno)};
+  if (!S_ISREG(status.st_mode)) return {{}, "is not a regular file"};
+  struct flock whole = whole_file();
+  if (::fcntl(file.get(), F_OFD_GETLK, &whole) != 0) return {{}, "cannot be tested: " + error_text(errno)};
+  if (whole.l_type == F_UNLCK) return {};
+  return {holder(file.get()), ""};
 }
 
 }  // namespace kolo::io

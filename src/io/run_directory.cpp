@@ -1,5 +1,6 @@
 #include "kolo/io/run_directory.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "kolo/io/atomic_file.hpp"
+#include "kolo/io/descriptor.hpp"
 #include "kolo/util/error.hpp"
 #include "kolo/util/log.hpp"
 #include "kolo/util/strings.hpp"
@@ -19,22 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using config::Resume;
-
-/// The step of "step_000001234.h5"; nothing for other names.
-std::optional<std::int64_t> step_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "step_";
-  constexpr std::string_view kSuffix = ".h5";
-  constexpr std::size_t kDigits = 9;
-  if (name.size() < kPrefix.size() + kDigits + kSuffix.size() || !name.starts_with(kPrefix) ||
-      !name.ends_with(kSuffix))
-    return std::nullopt;
-  const std::string_view digits = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (error != std::errc{} || end != digits.data() + digits.size() || digits.front() == '-')
-    return std::nullopt;
-  return step;
-}
 
 /// Empty where there is no directory; a directory that cannot be listed is an error, not an empty one.
 std::vector<fs::path> entries_of(const fs::path& directory) {
@@ -51,7 +38,7 @@ std::vector<fs::path> entries_of(const fs::path& directory) {
 std::vector<fs::path> checkpoints_in(const fs::path& directory) {
   std::vector<std::pair<std::int64_t, fs::path>> found;
   for (const fs::path& entry : entries_of(directory))
-    if (const auto step = step_of(entry.filename().string())) found.emplace_back(*step, entry);
+    if (const auto step = checkpoint_step(entry.filename().string())) found.emplace_back(*step, entry);
   std::sort(found.rbegin(), found.rend());
   std::vector<fs::path> paths;
   for (auto& [step, path] : found)
@@ -84,11 +71,17 @@ void require_directory(const fs::path& path) {
 
 void create(const fs::path& path) {
   std::error_code failed;
-  fs::create_directories(path, failed);
+  const bool is_new = fs::create_directories(path, failed);
   if (failed)
     throw ConfigError(
         fmt::format("run directory '{}' cannot be created: {}", path.string(), failed.message()),
         "give a directory you may write with --run-dir");
+  if (!is_new) return;
+  // What is in it is worth nothing after a power cut if its own name is not on disk.  A parent that may not
+  // be opened is not this run's to keep.
+  const fs::path absolute = fs::absolute(path, failed);
+  if (const Descriptor parent = open_descriptor(absolute.parent_path(), O_RDONLY | O_DIRECTORY))
+    sync_descriptor(parent.get());
 }
 
 std::int64_t rows_of(const fs::path& csv) {
@@ -132,7 +125,8 @@ Start decide(const fs::path& run, const fs::path& checkpoint_directory, Resume r
   if (has_other)
     throw CheckpointError(
         fmt::format("'{}' holds .h5 files, but no step_*.h5 to resume from", checkpoint_directory.string()),
-        "restore the checkpoint as step_<nine digits>.h5, or give another --run-dir for a new run");
+        "give the checkpoint its name back, step_<nine digits>.h5 (kolo inspect tells the step), or give "
+        "another --run-dir for a new run");
   if (!has_checkpoint) require_never_had_checkpoint(run);
   return has_checkpoint ? Start::resumed : Start::fresh;
 }
@@ -159,6 +153,42 @@ nlohmann::ordered_json json_of(const std::optional<T>& value) {
 
 }  // namespace
 
+std::string checkpoint_name(std::int64_t step) { return fmt::format("step_{:09}.h5", step); }
+
+std::optional<std::int64_t> checkpoint_step(std::string_view name) {
+  constexpr std::string_view kPrefix = "step_";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  std::int64_t step = 0;
+  const char* digits = name.data() + kPrefix.size();
+  const std::from_chars_result result = std::from_chars(digits, name.data() + name.size(), step);
+  if (result.ec != std::errc{} || step < 0 || name != checkpoint_name(step)) return std::nullopt;
+  return step;
+}
+
+Checkpoint read_named_checkpoint(const fs::path& path) {
+  Checkpoint checkpoint = read_checkpoint(path);
+  const auto value = checkpoint.progress.find("step");
+  const auto* step = value == checkpoint.progress.end() ? nullptr : std::get_if<std::int64_t>(&value->second);
+  if (step == nullptr)
+    throw CheckpointError(fmt::format("'{}' has no /progress/step", path.string()),
+                          "a checkpoint of another program, or of another version of kolo");
+  if (path.filename() != checkpoint_name(*step))
+    throw CheckpointError(fmt::format("'{}' holds step {}, not that of its name", path.string(), *step),
+                          fmt::format("its name should be {}: rename it", checkpoint_name(*step)));
+  return checkpoint;
+}
+
+std::optional<std::string> stored_deck(const fs::path& run) {
+  for (const fs::path& path : checkpoints_in(run / "checkpoints")) {
+    try {
+      return read_named_checkpoint(path).config;
+    } catch (const CheckpointError&) {
+      // Said when the run goes on from the one before.
+    }
+  }
+  return std::nullopt;
+}
+
 RunDirectory::RunDirectory(fs::path path, Resume resume) : path_(std::move(path)) {
   require_directory(path_);
   std::error_code unknown;
@@ -170,7 +200,7 @@ RunDirectory::RunDirectory(fs::path path, Resume resume) : path_(std::move(path)
 }
 
 fs::path RunDirectory::checkpoint_path(std::int64_t step) const {
-  return checkpoint_directory() / fmt::format("step_{:09}.h5", step);
+  return checkpoint_directory() / checkpoint_name(step);
 }
 
 std::vector<fs::path> RunDirectory::checkpoints() const { return checkpoints_in(checkpoint_directory()); }
@@ -181,7 +211,7 @@ NewestCheckpoint RunDirectory::read_newest() {
   std::vector<std::string> damaged;
   for (const fs::path& path : paths) {
     try {
-      return {path, read_checkpoint(path), damaged};
+      return {path, read_named_checkpoint(path), damaged};
     } catch (const CheckpointError& error) {
       damaged.emplace_back(error.what());
       damaged_.insert(path);
@@ -199,15 +229,22 @@ void RunDirectory::update_last(const fs::path& checkpoint) {
 
 void RunDirectory::update_best(const fs::path& checkpoint) { atomic_symlink(checkpoint, best_link()); }
 
+void RunDirectory::keep_best_of(const fs::path& checkpoint) {
+  if (const auto best = target_of(best_link())) best_of_[checkpoint] = *best;
+}
+
 void RunDirectory::prune_old(std::int64_t keep) {
-  std::set<fs::path> kept;
+  std::vector<fs::path> whole = checkpoints();
+  std::erase_if(whole, [&](const fs::path& path) { return damaged_.contains(path); });
+  const auto newest = std::min(whole.size(), static_cast<std::size_t>(std::max<std::int64_t>(keep, 1)));
+  std::set<fs::path> kept(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(newest));
+  std::erase_if(best_of_, [&](const auto& item) { return !kept.contains(item.first); });
+  for (const auto& [checkpoint, best] : best_of_)
+    kept.insert(best);
   for (const fs::path& link : {last_link(), best_link()})
     if (const auto target = target_of(link)) kept.insert(*target);
-  std::int64_t counted = 0;
-  for (const fs::path& path : checkpoints()) {
-    if (damaged_.contains(path)) continue;
-    if (++counted > std::max<std::int64_t>(keep, 1) && !kept.contains(path)) remove_with_warning(path);
-  }
+  for (const fs::path& path : whole)
+    if (!kept.contains(path)) remove_with_warning(path);
 }
 
 void RunDirectory::remove_stale_temporaries() {
@@ -220,10 +257,13 @@ void RunDirectory::remove_stale_temporaries() {
 
 bool RunDirectory::stop_requested() const {
   std::error_code unknown;
-  return fs::exists(path_ / "STOP", unknown);
+  const fs::path stop = path_ / "STOP";
+  return fs::exists(stop, unknown) && !fs::is_directory(stop, unknown);
 }
 
 void RunDirectory::remove_stop_file() { remove_with_warning(path_ / "STOP"); }
+
+void RunDirectory::remove_summary() { remove_with_warning(summary_path()); }
 
 void RunDirectory::write_summary(const Summary& summary) const {
   nlohmann::ordered_json json;

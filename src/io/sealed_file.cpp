@@ -92,16 +92,17 @@ Bytes read_sealed(const std::filesystem::path& path) {
   if (size < kUserBlockBytes)
     throw_damaged(path, fmt::format("it has {} bytes; expected at least {}", size, kUserBlockBytes));
 
-  Bytes bytes(size);
-  UserBlock block;
   const auto fill = [&](std::span<std::byte> part) {
     const Transfer transfer = read_all(file.get(), part);
     if (transfer.error != 0) throw_unreadable(path, transfer.error);
     if (transfer.done != part.size()) throw_damaged(path, "it became shorter while it was read");
   };
-  fill(bytes.span().first(kUserBlockBytes));
-  std::memcpy(&block, bytes.span().data(), kUserBlockBytes);
+  // Before any memory is taken for it: a damaged file may have any size.
+  UserBlock block;
+  fill(std::as_writable_bytes(std::span(&block, 1)));
   check_user_block(path, block, size);
+  Bytes bytes(size);
+  std::memcpy(bytes.span().data(), &block, kUserBlockBytes);
   fill(bytes.span().subspan(kUserBlockBytes));
   if (util::digest(std::as_const(bytes).span().subspan(kUserBlockBytes)) != block.image_digest)
     throw_damaged(path, "the checksum of its content does not match");

@@ -10,6 +10,7 @@
 #include "kolo/config/load.hpp"
 #include "kolo/config/wording.hpp"
 #include "kolo/io/atomic_file.hpp"
+#include "kolo/io/lock_file.hpp"
 #include "kolo/util/error.hpp"
 #include "verify_parts.hpp"
 
@@ -52,7 +53,7 @@ FileVerdict verify_config(const fs::path& run, const CheckpointsVerdict& checkpo
     const auto stored = config::parse_deck(checkpoints.newest->config, "/config").entries.size();
     if (keys >= stored) return verdict;
     verdict.state = FileState::note;
-    verdict.what = fmt::format("has {} keys; {} has {}: a resume takes the defaults of the others", keys,
+    verdict.what = fmt::format("has {} keys; {} has {}: a resume takes the others from there", keys,
                                checkpoints.newest->name, stored);
   } catch (const Error& error) {
     verdict.state = FileState::damaged;

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "kolo/io/run_directory.hpp"
 #include "kolo/util/error.hpp"
 #include "verify_parts.hpp"
 
@@ -11,20 +11,6 @@ namespace kolo::io {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The step of "step_000001234.h5", as RunDirectory names and finds checkpoints.
-std::optional<std::int64_t> step_in(std::string_view name) {
-  constexpr std::string_view kPrefix = "step_";
-  constexpr std::string_view kSuffix = ".h5";
-  constexpr std::size_t kDigits = 9;
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
-  if (name.size() < kPrefix.size() + kDigits + kSuffix.size()) return std::nullopt;
-  const std::string_view digits = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (error != std::errc{} || end != digits.data() + digits.size() || step < 0) return std::nullopt;
-  return step;
-}
 
 std::string in_checkpoints(const std::string& name) { return "checkpoints/" + name; }
 
@@ -63,7 +49,7 @@ class Survey {
 void Survey::read_checkpoints(const std::vector<std::string>& names) {
   std::vector<std::pair<std::int64_t, std::string>> steps;
   for (const std::string& name : names)
-    if (const auto step = step_in(name)) steps.emplace_back(*step, name);
+    if (const auto step = checkpoint_step(name)) steps.emplace_back(*step, name);
   std::sort(steps.rbegin(), steps.rend());
   for (const auto& [step, name] : steps)
     judge(name, step);
@@ -73,18 +59,11 @@ void Survey::read_checkpoints(const std::vector<std::string>& names) {
 void Survey::judge(const std::string& name, std::int64_t step) {
   const fs::path path = directory_ / name;
   try {
-    Checkpoint checkpoint = read_checkpoint(path);
+    Checkpoint checkpoint = read_named_checkpoint(path);
     const ProgressFacts progress = progress_of(checkpoint);
     judged_.push_back({name, step, true});
-    if (!progress.step) {
-      add(name, FileState::damaged, "has no /progress/step");
-    } else if (*progress.step != step) {
-      add(name, FileState::damaged, fmt::format("holds step {}; expected {}", *progress.step, step));
-    } else {
-      add(name, FileState::ok, fmt::format("after epoch {}", progress.epoch.value_or(0)));
-    }
-    // The one a resume would take, which looks at names first.
-    if (!verdict_.newest)
+    add(name, FileState::ok, fmt::format("after epoch {}", progress.epoch.value_or(0)));
+    if (!verdict_.newest)  // the one a resume would take
       verdict_.newest = NewestWhole{in_checkpoints(name), progress, std::move(checkpoint.config),
                                     std::move(checkpoint.metrics)};
   } catch (const CheckpointError& error) {
@@ -132,7 +111,7 @@ std::optional<std::int64_t> Survey::check_link(const std::string& link) {
     add(link, FileState::damaged, fmt::format("points at {}: {}", stored.string(), *why));
     return std::nullopt;
   }
-  const auto step = step_in(stored.filename().string());
+  const auto step = checkpoint_step(stored.filename().string());
   if (!step || stored.has_parent_path()) {
     add(link, FileState::note, fmt::format("points at {}; expected a step_*.h5 beside it", stored.string()));
     return std::nullopt;
@@ -184,7 +163,8 @@ void Survey::check_best() {
 
 void Survey::note_others(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const bool ours = step_in(name) || name == "last.h5" || name == "best.h5" || name.starts_with('.');
+    const bool ours =
+        checkpoint_step(name) || name == "last.h5" || name == "best.h5" || name.starts_with('.');
     if (!ours && name.ends_with(".h5"))
       add(name, FileState::note, "is not named like a checkpoint: kolo does not use it");
   }

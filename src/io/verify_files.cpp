@@ -4,14 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <span>
 
-#include "kolo/config/wording.hpp"
 #include "kolo/io/descriptor.hpp"
 #include "kolo/util/error.hpp"
-#include "kolo/util/strings.hpp"
 #include "verify_parts.hpp"
 
 namespace kolo::io {
@@ -22,52 +19,21 @@ namespace fs = std::filesystem;
 /// A million epochs take less; a sparse file of terabytes must not be taken into memory.
 constexpr std::int64_t kLargestText = std::int64_t{1} << 30;
 
-/// Opening a pipe without a writer would block but for O_NONBLOCK.
-Descriptor open_regular(const fs::path& path, struct stat& status) {
-  Descriptor file = open_descriptor(path, O_RDONLY | O_NONBLOCK);
-  if (!file || ::fstat(file.get(), &status) != 0)
-    throw CheckpointError(fmt::format("cannot be read: {}", error_text(errno)));
-  if (!S_ISREG(status.st_mode)) throw CheckpointError("is not a regular file");
-  return file;
-}
-
 std::string as_text(std::span<const std::byte> bytes) {
   std::string text(bytes.size(), '\0');
   std::ranges::transform(bytes, text.begin(), [](std::byte byte) { return static_cast<char>(byte); });
   return text;
 }
 
-/// "process 123 on node7", as LockFile wrote it.
-std::string holder_of(int fd) {
-  std::array<std::byte, 512> bytes{};
-  const Transfer transfer = read_all(fd, bytes);
-  const std::string text = as_text(std::span(bytes).first(transfer.done));
-  const auto parts = util::split(util::trim(text), ' ');
-  if (parts.size() != 2) return "another process";
-  return fmt::format("process {} on {}", config::shown(parts[0]), config::shown(parts[1]));
-}
-
 }  // namespace
 
-LockProbe probe_lock(const fs::path& lock) {
-  if (!has_entry(lock)) return {};
-  try {
-    struct stat status {};
-    const Descriptor file = open_regular(lock, status);
-    struct flock whole {};
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
-    if (::fcntl(file.get(), F_OFD_GETLK, &whole) != 0) return {{}, "cannot be tested: " + error_text(errno)};
-    if (whole.l_type == F_UNLCK) return {};
-    return {holder_of(file.get()), ""};
-  } catch (const CheckpointError& error) {
-    return {{}, error.what()};
-  }
-}
-
 std::string read_text(const fs::path& path) {
+  // Opening a pipe without a writer would block but for O_NONBLOCK.
+  const Descriptor file = open_descriptor(path, O_RDONLY | O_NONBLOCK);
   struct stat status {};
-  const Descriptor file = open_regular(path, status);
+  if (!file || ::fstat(file.get(), &status) != 0)
+    throw CheckpointError(fmt::format("cannot be read: {}", error_text(errno)));
+  if (!S_ISREG(status.st_mode)) throw CheckpointError("is not a regular file");
   if (status.st_size > kLargestText)
     throw CheckpointError(fmt::format("has {} bytes; expected at most {}", status.st_size, kLargestText));
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));

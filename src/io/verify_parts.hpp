@@ -12,14 +12,6 @@
 
 namespace kolo::io {
 
-/// Whether another process works in the directory, found without taking its lock.
-struct LockProbe {
-  std::optional<std::string> holder;  ///< of a held lock
-  std::string unknown;                ///< why it cannot be told; else empty
-};
-
-LockProbe probe_lock(const std::filesystem::path& lock);
-
 /// What the other files are compared with: the newest checkpoint that is whole, without its tensors.
 struct NewestWhole {
   std::string name;  ///< relative to the run directory

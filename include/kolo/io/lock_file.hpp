@@ -7,6 +7,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "kolo/io/descriptor.hpp"
 
@@ -22,5 +24,14 @@ class LockFile {
  private:
   Descriptor file_;
 };
+
+/// Whether another process works in a directory.
+struct LockProbe {
+  std::optional<std::string> holder;  ///< of a held lock: "process 123 on node7"
+  std::string unknown;                ///< why it cannot be told; else empty
+};
+
+/// Finds out without taking the lock, and without waiting.  Where there is no such file, nobody holds it.
+LockProbe probe_lock(const std::filesystem::path& path);
 
 }  // namespace kolo::io

@@ -11,9 +11,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kolo/config/config.hpp"
@@ -36,6 +38,16 @@ struct Summary {
   std::optional<double> samples_per_s = std::nullopt;
   std::optional<std::int64_t> parameters = std::nullopt;
 };
+
+/// "step_000001234.h5"; more than nine digits where the step has more.
+std::string checkpoint_name(std::int64_t step);
+/// The step whose checkpoint_name() this is; nothing for other names.
+std::optional<std::int64_t> checkpoint_step(std::string_view name);
+/// The checkpoint in a run's `path`.  Throws CheckpointError where it is damaged, and where its name is not
+/// that of the step it holds: resuming goes by names.
+Checkpoint read_named_checkpoint(const std::filesystem::path& path);
+/// The deck in the newest checkpoint of the run directory `run` that can be read; nothing if there is none.
+std::optional<std::string> stored_deck(const std::filesystem::path& run);
 
 struct NewestCheckpoint {
   std::filesystem::path path;
@@ -67,13 +79,18 @@ class RunDirectory {
 
   /// All step_*.h5, newest (highest step) first.
   std::vector<std::filesystem::path> checkpoints() const;
-  /// The newest whole checkpoint.  Throws CheckpointError, with all the reasons, if there is none.
+  /// The newest checkpoint that is whole and named by its step.  Throws CheckpointError, with all the
+  /// reasons, if there is none.
   NewestCheckpoint read_newest();
   /// Point a link at a checkpoint.  Throw CheckpointError.
   void update_last(const std::filesystem::path& checkpoint);
   void update_best(const std::filesystem::path& checkpoint);
-  /// Removes all checkpoints but the newest `keep` (at least one), what last.h5 and best.h5 point at and
-  /// those read_newest() found damaged (they do not count).  Failing to remove a file is a warning.
+  /// As long as `checkpoint` is kept, so is what best.h5 points at now: a run that has to go on from it finds
+  /// its best.
+  void keep_best_of(const std::filesystem::path& checkpoint);
+  /// Removes all checkpoints but the newest `keep` (at least one), what they call the best (keep_best_of()),
+  /// what last.h5 and best.h5 point at and those read_newest() found damaged (they do not count).  Failing to
+  /// remove a file is a warning.
   void prune_old(std::int64_t keep);
   /// Removes the temporary files of dead processes.  Failing to remove one is a warning.
   void remove_stale_temporaries();
@@ -81,6 +98,7 @@ class RunDirectory {
   /// Whether somebody put a file STOP into the directory.
   bool stop_requested() const;
   void remove_stop_file();
+  void remove_summary();
 
   /// Throws CheckpointError if it cannot be written.
   void write_summary(const Summary& summary) const;
@@ -90,6 +108,7 @@ class RunDirectory {
   std::optional<LockFile> lock_;
   Start start_ = Start::fresh;
   std::set<std::filesystem::path> damaged_;
+  std::map<std::filesystem::path, std::filesystem::path> best_of_;
 };
 
 }  // namespace kolo::io

@@ -55,7 +55,10 @@ class SpoiltRun : public testing::Test {
 
   /// The next start passes over the spoilt file, names it, and goes on from the one before.
   void expect_fall_back(const std::string& content, const std::string& what) {
-    write_file(newest_, content);
+    expect_fall_back_from([&] { write_file(newest_, content); }, what);
+  }
+  void expect_fall_back_from(const std::function<void()>& spoil, const std::string& what) {
+    spoil();
     RunDirectory run(dir_ / "run", config::Resume::automatic);
     const NewestCheckpoint found = run.read_newest();
     EXPECT_EQ(found.path, run.checkpoint_path(1)) << what;
@@ -92,6 +95,12 @@ TEST_F(SpoiltRun, EveryTruncationIsNoticed) {
     sizes.push_back(bytes_.size() * i / 201);
   for (const std::size_t size : sizes)
     expect_fall_back(bytes_.substr(0, size), "cut after " + std::to_string(size) + " bytes");
+}
+
+// More than any memory; the file itself takes no room.
+TEST_F(SpoiltRun, AnAbsurdSizeIsNoticedBeforeMemoryIsTaken) {
+  expect_fall_back_from([&] { std::filesystem::resize_file(newest_, std::uintmax_t{1} << 43); },
+                        "a sparse file");
 }
 
 TEST(CheckpointDamage, AddedBytesAreNoticed) {

@@ -215,6 +215,37 @@ TEST(RunDirectory, PassesOverDamagedCheckpointsAndSaysSo) {
   EXPECT_THAT(newest.damaged[1], HasSubstr("step_000000002.h5"));
 }
 
+// Otherwise it would be the newest at every start.
+TEST(RunDirectory, PassesOverACheckpointWithTheNameOfAnotherStep) {
+  const TempDir dir;
+  RunDirectory run = with_steps(dir / "run", {1, 2});
+  fs::copy_file(run.checkpoint_path(1), run.checkpoint_path(900));
+  const NewestCheckpoint newest = run.read_newest();
+  EXPECT_EQ(newest.path, run.checkpoint_path(2));
+  ASSERT_EQ(newest.damaged.size(), 1U);
+  EXPECT_THAT(newest.damaged[0], AllOf(HasSubstr("step_000000900.h5"), HasSubstr("holds step 1")));
+}
+
+TEST(RunDirectory, NamesOfStepsAreReadBack) {
+  for (const std::int64_t step : {std::int64_t{0}, std::int64_t{17}, std::int64_t{12'345'678'901}})
+    EXPECT_EQ(checkpoint_step(checkpoint_name(step)), step);
+  for (const char* other : {"", "step_", "step_1.h5", "step_0000000017.h5", "step_-00000001.h5",
+                            "step_00000000x.h5", "step_000000001.h5.bak", "step_99999999999999999999.h5"})
+    EXPECT_EQ(checkpoint_step(other), std::nullopt) << other;
+}
+
+TEST(RunDirectory, StoredDeckIsThatOfTheNewestWholeCheckpoint) {
+  const TempDir dir;
+  EXPECT_EQ(stored_deck(dir / "run"), std::nullopt);
+  RunDirectory run = with_steps(dir / "run", {1, 2});
+  EXPECT_EQ(stored_deck(dir / "run"), at_step(2).config);
+  Checkpoint other = at_step(1);
+  other.config = "[run]\nseed = 8\n";
+  write_checkpoint(run.checkpoint_path(1), other);
+  write_file(run.checkpoint_path(2), "x");
+  EXPECT_EQ(stored_deck(dir / "run"), other.config);
+}
+
 TEST(RunDirectory, RefusesWhenEveryCheckpointIsDamaged) {
   const TempDir dir;
   RunDirectory run = with_steps(dir / "run", {1, 2});
@@ -245,6 +276,21 @@ TEST(RunDirectory, PruningKeepsTheNewestTheBestAndTheLast) {
   run.prune_old(2);
   EXPECT_EQ(names(run.checkpoints()), (std::vector<std::string>{"step_000000006.h5", "step_000000005.h5",
                                                                 "step_000000003.h5", "step_000000002.h5"}));
+}
+
+// Whichever of the kept ones a run has to go on from finds its best.
+TEST(RunDirectory, PruningKeepsTheBestOfEachThatIsKept) {
+  const TempDir dir;
+  RunDirectory run = with_steps(dir / "run", {1, 2, 3, 4});
+  run.update_best(run.checkpoint_path(2));
+  run.keep_best_of(run.checkpoint_path(3));
+  run.update_best(run.checkpoint_path(4));
+  run.keep_best_of(run.checkpoint_path(4));
+  run.prune_old(2);
+  EXPECT_EQ(names(run.checkpoints()),
+            (std::vector<std::string>{"step_000000004.h5", "step_000000003.h5", "step_000000002.h5"}));
+  run.prune_old(1);
+  EXPECT_EQ(names(run.checkpoints()), std::vector<std::string>{"step_000000004.h5"});
 }
 
 TEST(RunDirectory, PruningNeverRemovesTheNewest) {

@@ -99,8 +99,9 @@ TEST(Verify, AnOlderDamagedCheckpointIsFoundAsWell) {
 TEST(Verify, ANameMustAgreeWithTheStepInside) {
   const SampleRun run;
   fs::rename(run.checkpoint(10), run / "checkpoints/step_000000030.h5");
-  EXPECT_THAT(run.verdict_on("checkpoints/step_000000030.h5"), HasSubstr("holds step 10; expected 30"));
-  EXPECT_EQ(run.verify().resume->step, 10);  // names decide what a resume takes
+  EXPECT_THAT(run.verdict_on("checkpoints/step_000000030.h5"),
+              HasSubstr("holds step 10, not that of its name"));
+  EXPECT_EQ(run.verify().resume->step, 20);  // a resume passes over it as well
 }
 
 TEST(Verify, ACheckpointWithoutStepIsDamaged) {
