@@ -53,6 +53,13 @@ void visit_identity(Identity& identity, Visit&& visit) {
   visit("build", identity.build);
 }
 
+template <class Identity, class Visit>
+void visit_later_identity(Identity& identity, Visit&& visit) {
+  visit("eval_batch", identity.eval_batch);
+  visit("layout", identity.layout);
+  visit("mpi", identity.mpi);
+}
+
 auto reader(const ProgressMap& progress) {
   return [&progress](const char* key, auto& member) {
     using Member = std::remove_reference_t<decltype(member)>;
@@ -75,6 +82,7 @@ auto writer(ProgressMap& progress) {
 void store(const RunState& state, const RunIdentity& identity, ProgressMap& progress) {
   visit_state(state, writer(progress));
   visit_identity(identity, writer(progress));
+  visit_later_identity(identity, writer(progress));
   progress["sample_offset"] = std::min(state.step_in_epoch * identity.global_batch, identity.samples);
 }
 
@@ -87,6 +95,9 @@ RunState load_state(const ProgressMap& progress) {
 RunIdentity load_identity(const ProgressMap& progress) {
   RunIdentity identity;
   visit_identity(identity, reader(progress));
+  visit_later_identity(identity, [&progress, read = reader(progress)](const char* key, auto& member) {
+    if (progress.contains(key)) read(key, member);
+  });
   return identity;
 }
 

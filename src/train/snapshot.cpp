@@ -82,11 +82,28 @@ void Snapshot::describe(const Replica& replica) {
   array_bytes_ = static_cast<std::size_t>(plan.size) * plan.element_size;
 }
 
-void Snapshot::capture(const Replica& replica) {
+// The look at each value costs nothing beside the copy.
+template <class T>
+std::optional<std::string> Snapshot::copy_parameters(const std::byte* source, std::byte* target) const {
+  constexpr T kLargest = std::numeric_limits<T>::max();
+  const auto count = static_cast<std::int64_t>(array_bytes_ / sizeof(T));
+  if (util::copy_checked(reinterpret_cast<T*>(target), reinterpret_cast<const T*>(source), count, kLargest))
+    return std::nullopt;
+  for (const Entry& entry : parameters_) {
+    const auto* first = reinterpret_cast<const T*>(target + entry.offset);
+    if (!util::all_within(first, static_cast<std::int64_t>(entry.bytes / sizeof(T)), kLargest))
+      return entry.name;
+  }
+  return std::nullopt;  // between tensors: nobody's
+}
+
+std::optional<std::string> Snapshot::capture(const Replica& replica) {
   describe(replica);
   const fusion::ArenaMemory& memory = replica.exchange().memory();
   std::byte* next = arrays_.reserve((1 + states_.size()) * array_bytes_);
-  std::memcpy(next, memory.parameters, array_bytes_);
+  const std::optional<std::string> nonfinite = replica.dtype() == DType::f64
+                                                   ? copy_parameters<double>(memory.parameters, next)
+                                                   : copy_parameters<float>(memory.parameters, next);
   for (const std::byte* state : memory.states)
     std::memcpy(next += array_bytes_, state, array_bytes_);
 
@@ -102,6 +119,7 @@ void Snapshot::capture(const Replica& replica) {
   for (const auto& [name, tensor] : replica.buffers())
     std::memcpy(buffers + buffers_[i++].offset, tensor.const_data_ptr(), tensor.nbytes());
   bytes_ = (1 + states_.size()) * array_bytes_ + buffer_bytes;
+  return nonfinite;
 }
 
 std::size_t Snapshot::bytes_to_arrange() const {

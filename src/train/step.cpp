@@ -13,6 +13,7 @@
 #include "kolo/optim/clip.hpp"
 #include "kolo/train/diverged_hint.hpp"
 #include "kolo/util/fault_point.hpp"
+#include "kolo/util/strings.hpp"
 #include "kolo/util/time.hpp"
 
 namespace kolo::train {
@@ -169,14 +170,15 @@ void TrainStep::apply_moments() {
 
 void TrainStep::throw_if_diverged(const StepRequest& request) {
   comm::agree(world_, [&] {
-    std::string what;
-    if (!replica_.hooks().finite()) what = "the gradient of " + replica_.hooks().first_nonfinite();
-    if (!loss_finite_) what = "the loss";
-    if (!norm_finite_) what = "the norm of the summed gradient";
+    std::vector<std::string> what;
+    if (!loss_finite_) what.emplace_back("the loss");
+    if (!replica_.hooks().finite()) what.push_back("the gradient of " + replica_.hooks().first_nonfinite());
+    if (!norm_finite_) what.emplace_back("the norm of the summed gradient");
     if (what.empty()) return;
     throw DivergedError(
-        fmt::format("step {}: {} is not finite on rank {}", request.step + 1, what, world_.rank()),
-        kDivergedHint);
+        fmt::format("step {}: {} {} not finite on rank {}", request.step + 1, util::join(what, " and "),
+                    what.size() == 1 ? "is" : "are", world_.rank()),
+        std::string(kDivergedHint) + (section_.on_nonfinite == config::OnNonfinite::skip ? "" : kSkipHint));
   });
 }
 

@@ -60,6 +60,7 @@ Outcome Trainer::run() {
   // Maps the memory that the first checkpoint would otherwise make training wait for.
   if (keeper_ != nullptr && config_.memory.pretouch) snapshot_->capture(replica_);
   if (stop_before_start()) return finish_stopped();
+  if (options_.save_at_start) save(false);
   replica_.network().train();
   const auto loader = comm::agree(world_, [&] {
     return std::make_unique<data::Loader>(data_.train, training_options(config_), requests());
@@ -139,10 +140,8 @@ Trainer::EpochEnd Trainer::train_epoch(data::Loader& loader) {
       stop_ = result.stop;
       return EpochEnd::stopped;
     }
-    if (config_.checkpoint.every_steps > 0 && state_.step % config_.checkpoint.every_steps == 0 &&
-        state_.step_in_epoch < geometry_.steps_per_epoch()) {
-      save(false);
-    }
+    // The epoch's last step is followed by the checkpoint of the epoch.
+    if (due_by_steps() && state_.step_in_epoch < geometry_.steps_per_epoch()) save(false);
   }
   return EpochEnd::complete;
 }
@@ -165,7 +164,8 @@ Outcome Trainer::finish_cut_epoch() {
   const std::optional<EpochResult> result = evaluate_epoch();
   if (!result) return finish(EndReason::stopped, std::string(describe(*first_cause(stop_))));
   publish(*result);
-  if (keeper_ != nullptr && result->is_best) keeper_->mark_best(state_.step);
+  if (!data_.val) take_latest_as_best(state_.epoch + 1);
+  if (keeper_ != nullptr && (result->is_best || !data_.val)) keeper_->mark_best(state_.step);
   return finish(EndReason::max_steps, "");
 }
 
@@ -183,12 +183,24 @@ bool Trainer::finish_epoch() {
   state_.skipped = 0;
   publish(*result);
 
-  const bool is_best = result->is_best;
+  const std::int64_t every = config_.checkpoint.every_epochs;
   const bool last = state_.epoch == config_.train.epochs || out_of_steps() || patience_exhausted() ||
                     (options_.stop_after_epochs && totals_.epochs_here >= *options_.stop_after_epochs);
-  const std::int64_t every = config_.checkpoint.every_epochs;
-  if (is_best || last || (every > 0 && state_.epoch % every == 0)) save(is_best);
+  const bool due = last || due_by_steps() || (every > 0 && state_.epoch % every == 0);
+  // Without a validation set there is nothing to choose by: the latest that is kept is the one to test.
+  const bool is_best = data_.val ? result->is_best : due;
+  if (!data_.val && due) take_latest_as_best(state_.epoch);
+  if (due || is_best) save(is_best);
   return true;
+}
+
+void Trainer::take_latest_as_best(std::int64_t epoch) {
+  state_.best_epoch = epoch;
+  state_.best_step = state_.step;
+}
+
+bool Trainer::due_by_steps() const {
+  return config_.checkpoint.every_steps > 0 && state_.step % config_.checkpoint.every_steps == 0;
 }
 
 bool Trainer::patience_exhausted() const {

@@ -71,13 +71,9 @@ void Trainer::require_finite_loss(const Sums& sums, std::string_view set) const 
 }
 
 bool Trainer::note_result(const std::optional<Sums>& val) {
-  if (!val) {  // nothing to choose by: the latest model is the one to test
-    state_.best_epoch = state_.epoch + 1;
-    state_.best_step = state_.step;
-    return true;
-  }
+  if (!val) return false;  // nothing to choose by
   const double top1 = val->top1_fraction();
-  if (top1 > state_.patience_reference + config_.train.early_stop_min_delta || state_.best_epoch == 0) {
+  if (top1 > state_.patience_reference + config_.train.early_stop_min_delta || state_.epoch == 0) {
     state_.patience_reference = top1;
     state_.epochs_without_gain = 0;
   } else {
@@ -85,8 +81,7 @@ bool Trainer::note_result(const std::optional<Sums>& val) {
   }
   if (state_.best_epoch != 0 && top1 <= state_.best_val_top1) return false;
   state_.best_val_top1 = top1;
-  state_.best_epoch = state_.epoch + 1;
-  state_.best_step = state_.step;
+  take_latest_as_best(state_.epoch + 1);
   return true;
 }
 
@@ -133,7 +128,9 @@ void Trainer::save(bool is_best) {
   wait_for_keeper();
   comm::agree(world_, [&] {
     if (keeper_ == nullptr) return;
-    snapshot_->capture(replica_);
+    // Of a state that can only end the same way again there is no checkpoint, and the good ones stay.
+    if (const std::optional<std::string> name = snapshot_->capture(replica_))
+      throw DivergedError(fmt::format("after step {}: {} is not finite", state_.step, *name), kDivergedHint);
     std::map<std::string, io::ProgressValue> progress;
     store(stored, options_.identity, progress);
     keeper_->save(
@@ -169,9 +166,17 @@ std::optional<Sums> Trainer::final_test() {
   if (!data_.test) return std::nullopt;
   if (state_.best_step != 0 && state_.best_step != state_.step) {
     wait_for_keeper();
+    replica_.pulse().enter(comm::Phase::checkpoint);
     comm::agree(world_, [&] {
-      if (keeper_ != nullptr)
-        replica_.restore(keeper_->load_best(state_.best_step), Replica::Restore::weights_only);
+      if (keeper_ == nullptr) return;
+      const io::Checkpoint best = keeper_->load_best(state_.best_step);
+      try {
+        replica_.restore(best, Replica::Restore::weights_only);
+      } catch (const CheckpointError& error) {
+        throw CheckpointError(
+            fmt::format("the best checkpoint, of step {}, does not fit: {}", state_.best_step, error.what()),
+            error.hint());
+      }
     });
     replica_.broadcast();
   }

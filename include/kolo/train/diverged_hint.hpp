@@ -4,8 +4,8 @@
 namespace kolo::train {
 
 inline constexpr const char* kDivergedHint =
-    "lower optimizer.lr, set train.clip_norm or a longer schedule.warmup_epochs; train.on_nonfinite = skip "
-    "leaves steps with\n"
-    "such gradients out";
+    "lower optimizer.lr, set train.clip_norm or a longer schedule.warmup_epochs";
+/// Where it is not in force already.
+inline constexpr const char* kSkipHint = "; train.on_nonfinite = skip leaves\nsteps with such gradients out";
 
 }  // namespace kolo::train

@@ -47,6 +47,10 @@ struct RunIdentity {
   std::string strategy;
   std::string cpu;
   std::string build;
+  // Absent in checkpoints of the first versions.
+  std::int64_t eval_batch = 0;       ///< validation losses are sums over its batches
+  std::string layout = "not known";  ///< ranks of each node, in the order of the ranks
+  std::string mpi = "not known";
 };
 
 void store(const RunState& state, const RunIdentity& identity,

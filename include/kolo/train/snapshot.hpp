@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ class Replica;
 
 class Snapshot {
  public:
-  /// Any earlier view becomes invalid.
-  void capture(const Replica& replica);
+  /// Any earlier view becomes invalid.  Returns the name of the first parameter that is not finite, if one
+  /// is: such a state is worth nothing to go on from.
+  std::optional<std::string> capture(const Replica& replica);
   /// Parameters, buffers and optimizer state by name; the rest of the view is empty.  Valid until the next
   /// call of either function.
   io::CheckpointView view();
@@ -43,6 +45,8 @@ class Snapshot {
   };
 
   void describe(const Replica& replica);
+  template <class T>
+  std::optional<std::string> copy_parameters(const std::byte* source, std::byte* target) const;
   std::size_t bytes_to_arrange() const;
   io::TensorView arrange(const Entry& entry, const std::byte* source, std::byte*& next) const;
 

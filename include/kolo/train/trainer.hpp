@@ -68,6 +68,7 @@ struct Outcome {
 
 struct TrainerOptions {
   std::optional<std::int64_t> stop_after_epochs;
+  bool save_at_start = false;  ///< a new run whose weights nothing else would bring back
   StopPoll poll;
   std::string config_text;  ///< effective deck, stored in checkpoints
   RunIdentity identity;
@@ -104,6 +105,8 @@ class Trainer {
   Outcome finish_stopped();
   std::vector<double> make_row(const std::optional<Sums>& val, double eval_seconds) const;
   bool note_result(const std::optional<Sums>& val);
+  void take_latest_as_best(std::int64_t epoch);
+  bool due_by_steps() const;
   void save(bool is_best);
   void check_keeper() const;
   void wait_for_keeper();

@@ -64,6 +64,31 @@ TEST(Trainer, WeightsThatTheLastUpdateMadeInfiniteEndTheRun) {
   }
 }
 
+// Otherwise every resumed run would end the same way again, and the good checkpoints be gone.
+TEST(Trainer, OfWeightsThatAreNotFiniteThereIsNoCheckpoint) {
+  for (const config::OnNonfinite action : {config::OnNonfinite::stop, config::OnNonfinite::skip}) {
+    Config config = small_config();
+    config.schedule.name = config::ScheduleName::multistep;
+    config.schedule.milestones = {1};
+    config.schedule.gamma = 1e41;
+    config.checkpoint.every_steps = 1;
+    config.train.on_nonfinite = action;
+    Training training(config, MPI_COMM_WORLD);
+    const std::int64_t steps = training.geometry().steps_per_epoch();
+    try {
+      training.run();
+      FAIL() << "an error was expected";
+    } catch (const comm::AgreedError& error) {
+      EXPECT_EQ(error.code(), ExitCode::diverged);
+      const std::string what = "after step " + std::to_string(steps + 1) + ": fc1.weight is not finite";
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+    if (training.world().rank() == 0) {
+      EXPECT_EQ(static_cast<std::int64_t>(training.recorder.checkpoints.size()), steps);
+    }
+  }
+}
+
 TEST(Trainer, AnEpochWithoutOneUpdateEndsTheRun) {
   Config config = small_config();
   config.train.on_nonfinite = config::OnNonfinite::skip;
