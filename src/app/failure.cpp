@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <cstdio>
+#include <exception>
 
 #include "kolo/util/log.hpp"
 #include "kolo/util/strings.hpp"
@@ -27,7 +27,7 @@ void note_in_summary(const RunContext& run, const util::ErrorText& failure) {
   summary.exit_code = static_cast<int>(failure.code);
   try {
     run.directory->write_summary(summary);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // The error line is out; a disk that is full or gone is often what it is about.
   }
 }
@@ -40,12 +40,12 @@ std::string name_rank(const RunContext& run, int rank) {
 }
 
 void print_failure(const RunContext& run, const util::ErrorText& failure) {
-  const std::string text = render(failure);
-  std::fflush(stdout);
-  // One write, so that lines of other programs cannot come between.
+  const std::string text = (run.shows_bar ? "\n" : "") + render(failure);
+  // One write, so that lines of other programs cannot come between.  Standard output is left alone: every
+  // line there was flushed, and whoever holds it may be what hangs.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-  util::log(util::trim(text), util::LogTarget::file_only);
   note_in_summary(run, failure);
+  util::log(util::trim(text), util::LogTarget::file_only);
 }
 
 }  // namespace kolo::app

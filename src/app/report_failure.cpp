@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -43,15 +44,17 @@ Failure describe(const RunContext& run, const std::exception_ptr& error) {
   }
 }
 
-// Two nodes may fail at once and cannot see each other's claim: the first node goes first, and its abort ends
-// the others.
-void wait_for_lower_ranks(const RunContext& run) {
-  const int delay_ms = std::min(run.world().rank() * 20, 1000);
-  std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+// Nodes may fail at once and cannot see each other's claim: the first goes first, and its abort ends the
+// others.
+void wait_for_lower_nodes(const RunContext& run) {
+  const auto& hosts = run.mpi->hosts();
+  const std::set<std::string> lower(hosts.begin(), hosts.begin() + run.world().rank());
+  const auto nodes = lower.size() - lower.count(run.mpi->host());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20) * std::min<std::size_t>(nodes, 250));
 }
 
 [[noreturn]] void abort_job(const RunContext& run, const util::ErrorText& failure) {
-  wait_for_lower_ranks(run);
+  wait_for_lower_nodes(run);
   if (run.mpi->board().claim_error_line()) {
     print_failure(run, failure);
     run.mpi->abort(failure.code);

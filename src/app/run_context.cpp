@@ -14,10 +14,12 @@ void RunContext::close() {
     data->close();
     data.reset();
   }
+  // The watchdog sees to it that all get here; it writes into the directory and the log.
+  if (watchdog) mpi->node().barrier();
+  watchdog.reset();
   directory.reset();
   util::close_log_file();
   if (mpi) {
-    watchdog.reset();
     pulse = {};
     // Nobody's process ends while another still watches it.
     if (mpi->board().size() > 0) mpi->node().barrier();

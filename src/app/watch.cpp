@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "kolo/app/failure.hpp"
+#include "kolo/util/deadline.hpp"
 #include "kolo/util/process_memory.hpp"
 #include "kolo/util/strings.hpp"
 
@@ -17,9 +20,22 @@ namespace {
 
 void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
+// How long words may take, and the abort: standard error, log.txt and summary.json may be what hangs.
+constexpr double kWordsSeconds = 5;
+constexpr double kAbortSeconds = 10;
+
+void print_if_possible(const RunContext& run, util::ErrorText failure) {
+  util::finishes_within(kWordsSeconds, [&run, failure = std::move(failure)] { print_failure(run, failure); });
+}
+
 // MPI may be called from this thread only at the highest level; elsewhere the launcher ends the others when
 // this process is gone.
 [[noreturn]] void end_job(const RunContext& run) {
+  // An abort that hangs in what the main thread holds must not keep the process.
+  std::thread([] {
+    sleep_s(kAbortSeconds);
+    std::_Exit(static_cast<int>(ExitCode::comm));
+  }).detach();
   if (run.mpi->thread_level() >= MPI_THREAD_MULTIPLE) run.mpi->abort(ExitCode::comm);
   std::_Exit(static_cast<int>(ExitCode::comm));
 }
@@ -42,29 +58,32 @@ util::ErrorText describe_death(const RunContext& run, const comm::RankState& dea
 void on_death(const RunContext& run, const comm::RankState& dead, std::int64_t kills_before) {
   if (run.mpi->board().claim_error_line()) {
     const bool out_of_memory = util::out_of_memory_kills().value_or(0) > kills_before;
-    print_failure(run, describe_death(run, dead, out_of_memory));
+    print_if_possible(run, describe_death(run, dead, out_of_memory));
   }
   sleep_s(kLauncherSeconds);
   end_job(run);
 }
 
 void on_give_up(const RunContext& run, const std::string& message, const std::vector<std::string>& ranks,
-                bool speaks) {
-  // Where another node speaks its abort ends this one as well.
-  if (!speaks) sleep_s(2 * kLauncherSeconds);
-  if (speaks && run.mpi->board().claim_error_line()) {
+                int turn) {
+  // Where a node before this one speaks, its abort ends this one as well.
+  constexpr int kMostTurns = 3;
+  sleep_s(std::min(turn, kMostTurns) * 2 * kLauncherSeconds);
+  if (run.mpi->board().claim_error_line()) {
     const double seconds = 2 * run.loaded.config.comm.timeout;
-    print_failure(run, {ExitCode::comm,
-                        fmt::format("{}: nothing moved for {:g} s (2 x comm.timeout)", message, seconds),
-                        util::join(ranks, "\n") + "\n--resume auto goes on from the last checkpoint"});
+    print_if_possible(run, {ExitCode::comm,
+                            fmt::format("{}: nothing moved for {:g} s (2 x comm.timeout)", message, seconds),
+                            util::join(ranks, "\n") + "\n--resume auto goes on from the last checkpoint"});
   }
   end_job(run);
 }
 
 void warn(const RunContext& run, const std::string& message) {
-  const std::string line = fmt::format("kolo: warning: {}: nothing moved for {:g} s (comm.timeout)\n",
-                                       message, run.loaded.config.comm.timeout);
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  const std::string line = fmt::format("{}kolo: warning: {}: nothing moved for {:g} s (comm.timeout)\n",
+                                       run.shows_bar ? "\n" : "", message, run.loaded.config.comm.timeout);
+  util::finishes_within(kWordsSeconds, [line] {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  });
 }
 
 }  // namespace
@@ -80,16 +99,15 @@ void start_watchdog(RunContext& run) {
   const std::vector<std::int64_t> first = run.world().all_gather(static_cast<std::int64_t>(setup.ranks[0]));
   for (int rank = 0; rank < run.world().size(); ++rank) {
     if (first[static_cast<std::size_t>(rank)] != rank) continue;
-    setup.first_ranks.push_back(rank);
-    setup.first_hosts.push_back(run.mpi->hosts()[static_cast<std::size_t>(rank)]);
+    setup.nodes.push_back({rank, run.mpi->hosts()[static_cast<std::size_t>(rank)]});
   }
   comm::Watchdog::Callbacks callbacks;
   callbacks.warn = [&run](const std::string& message) { warn(run, message); };
   callbacks.died = [&run, kills = util::out_of_memory_kills().value_or(0)](const comm::RankState& dead) {
     on_death(run, dead, kills);
   };
-  callbacks.give_up = [&run](const std::string& message, const std::vector<std::string>& ranks, bool speaks) {
-    on_give_up(run, message, ranks, speaks);
+  callbacks.give_up = [&run](const std::string& message, const std::vector<std::string>& ranks, int turn) {
+    on_give_up(run, message, ranks, turn);
   };
   run.watchdog.emplace(run.mpi->board(), std::move(setup), std::move(callbacks));
 }

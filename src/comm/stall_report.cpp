@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 #include <tuple>
 
@@ -20,6 +21,17 @@ auto progress_of(const RankState& state) {
 std::string name_of(const RankState& state) { return fmt::format("rank {} on {}", state.rank, state.host); }
 
 }  // namespace
+
+double stalled_for(const std::vector<RankState>& states) {
+  double stopped = 0, silent = std::numeric_limits<double>::infinity();
+  bool supervised = false;
+  for (const RankState& state : states) {
+    if (state.stopped) stopped = std::max(stopped, state.stopped_s);
+    silent = std::min(silent, state.silent_s);
+    supervised |= state.place.phase != Phase::starting;
+  }
+  return std::max(stopped, supervised ? silent : 0.0);
+}
 
 std::vector<RankState> culprits(const std::vector<RankState>& states) {
   std::vector<RankState> found;
@@ -66,9 +78,9 @@ std::vector<std::string> list_ranks(std::vector<RankState> states, std::size_t l
 std::string to_text(const std::vector<RankState>& states) {
   std::string text;
   for (const RankState& state : states)
-    text +=
-        fmt::format("{} {} {} {} {} {:.3f} {}\n", state.rank, state.host, static_cast<int>(state.place.phase),
-                    state.place.step, state.place.bucket, state.silent_s, state.stopped ? 1 : 0);
+    text += fmt::format("{} {} {} {} {} {:.3f} {} {:.3f}\n", state.rank, state.host,
+                        static_cast<int>(state.place.phase), state.place.step, state.place.bucket,
+                        state.silent_s, state.stopped ? 1 : 0, state.stopped_s);
   return text;
 }
 
@@ -79,7 +91,7 @@ std::vector<RankState> parse_states(const std::string& text) {
     int phase = 0, stopped = 0;
     std::istringstream fields(line);
     if (!(fields >> state.rank >> state.host >> phase >> state.place.step >> state.place.bucket >>
-          state.silent_s >> stopped))
+          state.silent_s >> stopped >> state.stopped_s))
       continue;
     if (phase < 0 || phase > static_cast<int>(Phase::ending)) continue;
     state.place.phase = static_cast<Phase>(phase);

@@ -13,13 +13,14 @@
 #include <utility>
 
 #include "kolo/util/time.hpp"
-#include "stall_files.hpp"
+#include "stall_exchange.hpp"
 
 namespace kolo::comm {
 namespace {
 
 constexpr double kLongestPeriod = 1;
 constexpr double kPeriodsInTimeout = 8;
+constexpr double kIntervalInTimeout = 1.0 / 8;
 // A thread that runs wakes up within this many periods, on a busy machine too.
 constexpr double kPeriodsOfSilence = 4;
 
@@ -58,9 +59,10 @@ class Watchdog::Thread {
   Thread& operator=(const Thread&) = delete;
 
   void set_directory(const std::filesystem::path& directory) {
-    if (setup_.first_ranks.size() < 2) return;
+    if (setup_.nodes.size() < 2) return;
     const std::scoped_lock lock(mutex_);
-    files_.emplace(directory, setup_.ranks.front());
+    exchange_.emplace(StallExchange::Setup{directory, setup_.ranks.front(), setup_.nodes,
+                                           setup_.timeout * kIntervalInTimeout});
   }
 
  private:
@@ -117,6 +119,7 @@ class Watchdog::Thread {
                    slot.step.load(std::memory_order_relaxed), slot.bucket.load(std::memory_order_relaxed)};
     state.silent_s = clock_ - seen_[static_cast<std::size_t>(rank)].beat_at;
     state.stopped = is_silent(rank);
+    if (state.stopped) state.stopped_s = clock_ - seen_[static_cast<std::size_t>(rank)].tick_at;
     return state;
   }
 
@@ -127,21 +130,6 @@ class Watchdog::Thread {
     return all;
   }
 
-  // Seconds for which something has been wrong on this node.
-  double stalled_for() const {
-    double newest_beat = 0, oldest_tick = clock_;
-    bool supervised = false;
-    for (int rank = 0; rank < board_.size(); ++rank) {
-      const Seen& seen = seen_[static_cast<std::size_t>(rank)];
-      newest_beat = std::max(newest_beat, seen.beat_at);
-      if (is_silent(rank)) oldest_tick = std::min(oldest_tick, seen.tick_at);
-      // Reading data may take any time.
-      supervised |=
-          board_.slot(rank).phase.load(std::memory_order_relaxed) != static_cast<int>(Phase::starting);
-    }
-    return std::max(clock_ - oldest_tick, supervised ? clock_ - newest_beat : 0.0);
-  }
-
   // One rank of the node does the talking: the first that runs.
   bool is_reporter() const {
     for (int rank = 0; rank < setup_.own; ++rank)
@@ -149,27 +137,41 @@ class Watchdog::Thread {
     return true;
   }
 
+  // A node asks the others long before it has to judge.
   void judge() {
-    const double stalled = stalled_for();
-    const std::scoped_lock lock(mutex_);
-    if (stalled < setup_.timeout) {
-      if (std::exchange(warned_, false) && files_) files_->remove();
-      return;
-    }
-    if (!is_reporter()) return;
     std::vector<RankState> all = states();
-    bool speaks = true;
-    if (files_) {
-      files_->write(all);
-      speaks = files_->merge(all, setup_.first_ranks, setup_.first_hosts, kPeriodsOfSilence * period_);
+    const double here = stalled_for(all);
+    const bool reports = is_reporter();
+    const std::scoped_lock lock(mutex_);
+    if (exchange_ && reports) exchange_->post(all, here >= setup_.timeout / 2);
+    if (here < setup_.timeout) warned_ = false;
+    if (here < setup_.timeout || !reports) return;
+    const Hearsay hearsay = hear(all);
+    const double everywhere = stalled_for(all);
+    if (everywhere < setup_.timeout) return;  // this node only waits
+    const std::string message = describe_culprits(culprits(all)) + hearsay.remark;
+    if (!std::exchange(warned_, true) && hearsay.turn == 0) callbacks_.warn(message);
+    if (everywhere < 2 * setup_.timeout || std::exchange(gave_up_, true)) return;
+    callbacks_.give_up(message, list_ranks(all, kListed), hearsay.turn);
+  }
+
+  struct Hearsay {
+    int turn = 0;
+    std::string remark;
+  };
+
+  // Adds the other nodes' ranks to this node's.
+  Hearsay hear(std::vector<RankState>& all) const {
+    if (!exchange_) return {};
+    if (const std::optional<StallExchange::News> news = exchange_->news()) {
+      all.insert(all.end(), news->others.begin(), news->others.end());
+      return {news->turn, ""};
     }
-    const std::string message = describe_culprits(culprits(all));
-    // The other nodes need a moment to write what they know.
-    const double patience = files_ ? 2 * period_ : 0;
-    if (stalled >= setup_.timeout + patience && !std::exchange(warned_, true) && speaks)
-      callbacks_.warn(message);
-    if (stalled < 2 * setup_.timeout || std::exchange(gave_up_, true)) return;
-    callbacks_.give_up(message, list_ranks(all, kListed), speaks);
+    const auto self = std::find_if(setup_.nodes.begin(), setup_.nodes.end(), [&](const NodeName& node) {
+      return node.first_rank == setup_.ranks.front();
+    });
+    return {static_cast<int>(self - setup_.nodes.begin()),
+            "; the other nodes cannot be asked, the run directory does not answer"};
   }
 
   static constexpr std::size_t kListed = 16;
@@ -184,7 +186,7 @@ class Watchdog::Thread {
   std::vector<Seen> seen_;
   std::vector<pollfd> polled_;  // the request to stop, then each process of the node
   std::mutex mutex_;            // guards what follows
-  std::optional<StallFiles> files_;
+  std::optional<StallExchange> exchange_;
   bool warned_ = false;
   bool gave_up_ = false;
 

@@ -4,6 +4,7 @@ The program is kolo with tests/support/fault_points.cpp linked in; KOLO_FAULT sa
 be over, with one error line that says which rank, where and when, with no process left, and the next start must go on.
 """
 import errno
+import fcntl
 import os
 import pathlib
 import re
@@ -12,7 +13,9 @@ import signal
 import socket
 import unittest
 
+import datasets
 import harness
+import job as job_module
 import results
 import undisturbed
 
@@ -100,6 +103,62 @@ class LostRanks(Faults):
         result = job.finish()
         self.assertEqual(result.code, 75, str(result))
         self.assertNotIn("nothing moved", result.err)
+
+
+class BlockedOutput(Faults):
+    """Nobody reads what the run writes, or its file system does not answer: the watchdog has its say all the same."""
+
+    def make_pipe(self, path):
+        """A pipe with little room and a reader that does not read."""
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+
+    def require_end(self, job):
+        result = job.finish()
+        self.require_error(result, 5, "nothing moved for 4 s")
+        self.assertIn("kolo: warning: ", result.err)
+        return result
+
+    def test_standard_output(self):
+        self.make_pipe(self.dir / "pipe")
+        into_pipe = ("sh", "-c", 'exec "$@" >pipe', "sh")
+        self.require_end(self.start("--input", self.deck, "--run-dir", "run", before=into_pipe, sets={"train.epochs": 10000}))
+        self.assertEqual(results.read_summary(self.dir / "run")["exit_code"], 5)
+
+    def test_standard_output_of_one_rank(self):
+        self.make_pipe(self.dir / "pipe")
+        script = self.dir / "kolo"
+        script.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec >pipe\nexec {harness._programs["kolo"]} "$@"\n')
+        script.chmod(0o755)
+        launcher = [harness._programs["mpiexec"], "-n", "2", "--oversubscribe", "--bind-to", "none", str(script)]
+        job = job_module.Job([*launcher, "--input", str(self.deck), "--run-dir", "run", "--set", "train.epochs=10000",
+                              "--set", "run.threads=1"], self.dir, {})
+        self.addCleanup(job.kill)
+        self.require_end(job)
+
+    def test_log_file(self):
+        (self.dir / "run").mkdir()
+        self.make_pipe(self.dir / "run" / "log.txt")
+        self.require_end(self.start("--input", self.deck, "--run-dir", "run", sets={"train.epochs": 10000}))
+
+
+class LostData(Faults):
+    """Files that change under a run."""
+
+    def test_data_file_that_becomes_shorter(self):
+        images = datasets.write_idx(self.dir / "data", count=4000)
+        sets = {"data.format": "idx", "data.path": self.dir / "data", "train.epochs": 100000}
+        for ranks in (0, 2):
+            with self.subTest(ranks):
+                content = images.read_bytes()
+                job = self.start("--input", self.deck, "--run-dir", f"run{ranks}", ranks=ranks, sets=sets)
+                job.wait_for_line(r"epoch 1/")
+                os.truncate(images, 16)
+                result = job.finish(killed=True)
+                self.require_error(result, 3, "a data file became shorter while it was in use")
+                images.write_bytes(content)
 
 
 class ThrowingRanks(Faults):

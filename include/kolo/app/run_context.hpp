@@ -40,7 +40,10 @@ struct RunContext {
   std::optional<data::DataSets> data;
   std::unique_ptr<train::Replica> replica;
   std::optional<io::RunDirectory> directory;  ///< rank 0
+  bool had_stop_file = false;                 ///< rank 0: one from before this start
   bool owns_directory = false;  ///< its files are now this run's; before, a refused start changes none
+
+  bool shows_bar = false;  ///< on every rank: the screen's last line may be a progress bar, without an end
 
   const comm::Communicator& world() const { return mpi->world(); }
   bool is_root() const { return world().rank() == 0; }

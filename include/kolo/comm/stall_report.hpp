@@ -16,9 +16,14 @@ struct RankState {
   Place place;
   double silent_s = 0;   ///< since it last got on with its work
   bool stopped = false;  ///< its process does not run at all: stopped, or its machine is
+  double stopped_s = 0;  ///< for how long, then
 
   bool operator==(const RankState&) const = default;
 };
+
+/// Seconds for which something has been wrong: a process has not run, or no rank has got on with its work.
+/// Before the first step, while all read data, that may take any time.
+double stalled_for(const std::vector<RankState>& states);
 
 /// Those the others wait for: processes that do not run, else the ranks that have got least far.  Empty when
 /// all wait for each other in the same exchange.

@@ -78,9 +78,33 @@ TEST(StallReport, ListsThoseWhoAreBehindFirstAndNotTooMany) {
   EXPECT_EQ(lines[3], "and 17 more ranks");
 }
 
+TEST(StallReport, OneRankThatMovesIsEnough) {
+  std::vector<RankState> states = {state(0, Phase::checkpoint, 9), state(1, Phase::exchange, 9)};
+  EXPECT_EQ(stalled_for(states), 3);
+  states[0].silent_s = 0.5;
+  EXPECT_EQ(stalled_for(states), 0.5);
+}
+
+// It was silent before, as all are who wait; that does not count.
+TEST(StallReport, AProcessThatDoesNotRunCountsFromWhenItWasStopped) {
+  std::vector<RankState> states = {state(0, Phase::exchange, 9), state(1, Phase::exchange, 9)};
+  states[0].silent_s = 1;
+  states[1].silent_s = 100;
+  states[1].stopped = true;
+  states[1].stopped_s = 2;
+  EXPECT_EQ(stalled_for(states), 2);
+}
+
+TEST(StallReport, ReadingDataMayTakeAnyTime) {
+  std::vector<RankState> states = {state(0, Phase::starting, 0), state(1, Phase::starting, 0)};
+  EXPECT_EQ(stalled_for(states), 0);
+  states[1].place.phase = Phase::data;
+  EXPECT_EQ(stalled_for(states), 3);
+}
+
 TEST(StallReport, TextIsReadBackAndNonsenseLeftOut) {
   const std::vector<RankState> states = {state(0, Phase::exchange, 9, 2), state(5, Phase::data, 8, -1, true)};
-  EXPECT_EQ(parse_states(to_text(states) + "nonsense\n1 host 99 1 1 1 0\n\n"), states);
+  EXPECT_EQ(parse_states(to_text(states) + "nonsense\n1 host 99 1 1 1 0 0\n\n"), states);
 }
 
 }  // namespace
