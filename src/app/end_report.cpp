@@ -63,7 +63,8 @@ void report_checkpoints(const train::Outcome& outcome, const KeeperTotals& total
 std::string resume_command(const RunContext& run) {
   const std::string directory = run.directory->path().string();
   const std::string launcher = run.world().size() > 1 ? fmt::format("mpirun -n {} ", run.world().size()) : "";
-  return fmt::format("{}{} --run-dir {} --resume required", launcher, run.program, directory);
+  return fmt::format("{}{} --run-dir {} --resume required", launcher, util::shell_quoted(run.program),
+                     util::shell_quoted(directory));
 }
 
 void write_summary(const RunContext& run, const train::Outcome& outcome, std::int64_t parameters) {

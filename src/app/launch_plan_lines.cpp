@@ -64,18 +64,6 @@ bool share_is_automatic(const LaunchSite& site, const config::LoadedConfig& load
          loaded.config.comm.bind == config::Bind::automatic && site.cores % combination.ranks == 0;
 }
 
-std::string quoted(const std::string& word) {
-  const auto harmless = [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, harmless)) return word;
-  std::string text = "'";
-  for (const char c : word)
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 }  // namespace
 
 SlurmAllocation read_slurm_allocation() {
@@ -137,7 +125,7 @@ std::string advised_line(const LaunchSite& site, const std::string& program, con
 
 std::string shell_line(std::span<const std::string> words) {
   std::vector<std::string> parts;
-  std::ranges::transform(words, std::back_inserter(parts), quoted);
+  std::ranges::transform(words, std::back_inserter(parts), util::shell_quoted);
   return util::join(parts, " ");
 }
 

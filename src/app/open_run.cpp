@@ -3,14 +3,18 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "kolo/app/resume.hpp"
 #include "kolo/comm/agree.hpp"
 #include "kolo/config/effective_deck.hpp"
 #include "kolo/io/sealed_file.hpp"
 #include "kolo/util/log.hpp"
+#include "kolo/util/strings.hpp"
 
 namespace kolo::app {
 namespace {
@@ -30,7 +34,8 @@ std::filesystem::path choose_run_directory(const RunContext& run) {
 
 // What keeps a checkpoint from being used; empty: nothing.
 std::string flaw_of(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return "is gone";
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown) && !unknown) return "is gone";
   try {
     io::read_sealed(path);
     return "";
@@ -39,24 +44,53 @@ std::string flaw_of(const std::filesystem::path& path) {
   }
 }
 
-// best.h5 points at what the checkpoint calls the best, which a later start may have changed; a best
-// checkpoint that is gone or damaged is chosen anew, and not missed only at the end of the training.
-void settle_best(io::RunDirectory& directory, const std::filesystem::path& newest,
-                 io::Checkpoint& checkpoint) {
-  train::RunState state = train::load_state(checkpoint.progress);
-  if (state.best_step == 0) return;
-  const std::filesystem::path path = directory.checkpoint_path(state.best_step);
-  const std::string flaw = path == newest ? "" : flaw_of(path);
-  if (flaw.empty()) {
-    directory.update_best(path);
-    return;
+struct Best {
+  std::int64_t epoch = 0;
+  std::int64_t step = 0;
+  double val_top1 = -1;
+};
+
+// The best epoch of the metrics whose checkpoint is still there and whole.
+Best best_of_what_is_left(const io::RunDirectory& directory, const io::MetricTable& metrics) {
+  const auto column = [&metrics](std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(metrics.columns, name) - metrics.columns.begin());
+  };
+  const std::size_t epoch = column("epoch"), step = column("step"), top1 = column("val_top1");
+  Best best;
+  if (std::max({epoch, step, top1}) >= metrics.columns.size()) return best;
+  for (const std::vector<double>& row : metrics.rows) {
+    const auto at = static_cast<std::int64_t>(row[step]);
+    if (row[top1] > best.val_top1 && flaw_of(directory.checkpoint_path(at)).empty())
+      best = {static_cast<std::int64_t>(row[epoch]), at, row[top1]};
   }
-  util::log_warning(
-      fmt::format("the best checkpoint so far, {}, {}: the best is chosen anew", path.string(), flaw));
-  state.best_epoch = 0;
-  state.best_step = 0;
-  state.best_val_top1 = -1;
-  train::store(state, train::load_identity(checkpoint.progress), checkpoint.progress);
+  return best;
+}
+
+// A best checkpoint that is gone or damaged is not missed only at the end of the training.  How long early
+// stopping has waited is another matter, and stays.
+void replace_lost_best(const io::RunDirectory& directory, io::Checkpoint& newest) {
+  train::RunState state = train::load_state(newest.progress);
+  if (state.best_step == 0 || state.best_step == state.step) return;
+  const std::filesystem::path path = directory.checkpoint_path(state.best_step);
+  const std::string flaw = flaw_of(path);
+  if (flaw.empty()) return;
+  const Best best = best_of_what_is_left(directory, newest.metrics);
+  const std::string instead = best.step == 0 ? "the best is chosen anew, among what comes"
+                                             : fmt::format("the best is now that of step {}", best.step);
+  util::log_warning(fmt::format("the best checkpoint so far, {}, {}: {}", path.string(), flaw, instead));
+  state.best_epoch = best.epoch;
+  state.best_step = best.step;
+  state.best_val_top1 = best.val_top1;
+  train::store(state, train::load_identity(newest.progress), newest.progress);
+}
+
+// What a step computes otherwise when its samples are dealt out to other ranks.
+std::string what_goes_by_rank(const RunContext& run) {
+  std::vector<std::string> parts;
+  if (run.loaded.config.model.dropout > 0) parts.emplace_back("dropout masks are drawn by each rank");
+  if (!run.replica->network().batch_norms().empty())
+    parts.emplace_back("batch norm has the statistics of each rank's samples");
+  return util::join(parts, ", ");
 }
 
 }  // namespace
@@ -75,11 +109,13 @@ std::optional<io::Checkpoint> open_run_directory(RunContext& run) {
   return comm::agree(run.world(), [&]() -> std::optional<io::Checkpoint> {
     if (!run.is_root()) return std::nullopt;
     run.directory.emplace(choose_run_directory(run), run.command_line.resume);
-    if (run.directory->stop_requested()) {
-      util::log("removing a STOP file from before this start");
-      run.directory->remove_stop_file();
+    run.had_stop_file = run.directory->stop_requested();
+    if (run.directory->start() == io::Start::fresh) {
+      std::error_code unknown;
+      if (std::filesystem::exists(run.directory->config_path(), unknown))
+        util::log("an earlier start here wrote no checkpoint: the run begins anew");
+      return std::nullopt;
     }
-    if (run.directory->start() == io::Start::fresh) return std::nullopt;
     io::NewestCheckpoint newest = run.directory->read_newest();
     for (const std::string& message : newest.damaged)
       util::log_warning(message);
@@ -87,10 +123,28 @@ std::optional<io::Checkpoint> open_run_directory(RunContext& run) {
                           newest.damaged.empty() ? "" : ", the newest that is whole"));
     if (!run.command_line.init_from.empty())
       util::log("--init-from is not used: the run goes on from its own checkpoint");
-    run.directory->update_last(newest.path);  // the run may have died before it did
-    settle_best(*run.directory, newest.path, newest.checkpoint);
+    replace_lost_best(*run.directory, newest.checkpoint);
     return std::move(newest.checkpoint);
   });
+}
+
+void take_over_run_directory(RunContext& run, const std::optional<io::Checkpoint>& checkpoint) {
+  run.owns_directory = true;
+  io::RunDirectory& directory = *run.directory;
+  if (run.had_stop_file) {
+    util::log("removing a STOP file from before this start");
+    directory.remove_stop_file();
+  }
+  directory.remove_summary();  // of an earlier start: this one ends in its own way
+  directory.remove_stale_temporaries();
+  if (!checkpoint) return;
+  // A run may have died between writing a checkpoint and pointing at it.
+  const train::RunState state = train::load_state(checkpoint->progress);
+  const std::filesystem::path newest = directory.checkpoint_path(state.step);
+  directory.update_last(newest);
+  if (state.best_step == 0) return;
+  directory.update_best(directory.checkpoint_path(state.best_step));
+  directory.keep_best_of(newest);
 }
 
 void adopt_stored_run(RunContext& run, const std::optional<io::Checkpoint>& checkpoint) {
@@ -104,11 +158,7 @@ void adopt_stored_run(RunContext& run, const std::optional<io::Checkpoint>& chec
   if (global_batch == 0) return;  // a new run
   const std::int64_t asked = run.config().train.global_batch;
   comm::agree(run.world(), [&] {
-    if (asked != 0 && asked != global_batch && run.loaded.is_set("train.global_batch")) {
-      throw ConfigError(fmt::format(
-          "train.global_batch = {}: the run to resume has {}, and changing it would make another run", asked,
-          global_batch));
-    }
+    if (asked != 0 && run.loaded.is_set("train.global_batch")) require_same_global_batch(asked, global_batch);
     adopt_global_batch(run.config(), global_batch, batch_per_rank, world_size == run.world().size());
     if (!checkpoint) return;
     require_same_deck(checkpoint->config, run.config());
@@ -139,7 +189,7 @@ void take_initial_weights(RunContext& run, const std::optional<io::Checkpoint>& 
   run.replica->broadcast();
 }
 
-std::vector<std::string> explain_resume(const io::Checkpoint& checkpoint,
+std::vector<std::string> explain_resume(const RunContext& run, const io::Checkpoint& checkpoint,
                                         const train::RunIdentity& identity) {
   const train::RunIdentity stored = train::load_identity(checkpoint.progress);
   if (stored.samples != identity.samples || stored.data_digest != identity.data_digest) {
@@ -149,10 +199,15 @@ std::vector<std::string> explain_resume(const io::Checkpoint& checkpoint,
   }
   const auto reasons = inexact_because(stored, identity);
   if (reasons.empty())
-    return {"  the resumed run is bit-exact: same ranks, threads, strategy, processor and build"};
+    return {
+        "  the resumed run is bit-exact: same ranks on the same nodes, "
+        "threads, strategy, processor, MPI and build"};
   std::vector<std::string> lines;
   for (const std::string& reason : reasons)
     lines.push_back("  not bit-exact: " + reason);
+  if (const std::string what = what_goes_by_rank(run);
+      !what.empty() && stored.world_size != identity.world_size)
+    lines.push_back(fmt::format("  another computation, not only other roundings: {}", what));
   const bool same_length = stored.total_steps == identity.total_steps;
   lines.push_back(
       fmt::format("  still exact: every sample of the epoch once, the samples of each step, augmentation{}",

@@ -10,6 +10,7 @@
 #include "kolo/config/effective_deck.hpp"
 #include "kolo/train/run_state.hpp"
 #include "kolo/util/error.hpp"
+#include "kolo/util/strings.hpp"
 
 namespace kolo::app {
 namespace {
@@ -54,6 +55,15 @@ std::string list_what_may_differ() {
   return text;
 }
 
+// Throws the refusal of a key that would make another run.
+[[noreturn]] void refuse(const std::string& message) {
+  throw ConfigError(
+      message,
+      "resume with the stored deck (leave out --input), or start a new run in another --run-dir\n"
+      "may change: " +
+          list_what_may_differ());
+}
+
 }  // namespace
 
 void require_same_deck(const std::string& stored_deck, const config::Config& now) {
@@ -65,22 +75,27 @@ void require_same_deck(const std::string& stored_deck, const config::Config& now
                                   [&](const config::DeckEntry& other) { return other.key == entry.key; });
     // A key that an older version did not know has its default there.
     if (old == stored.entries.end() || old->value == entry.value) continue;
-    throw ConfigError(
-        fmt::format("{} = {}: the run to resume has {} = {}, and changing it would make another run",
-                    entry.key, entry.value, entry.key, old->value),
-        "resume with the stored deck (leave out --input), or start a new run in another --run-dir\n"
-        "may change: " +
-            list_what_may_differ());
+    refuse(fmt::format("{} = {}: the run to resume has {} = {}, and changing it would make another run",
+                       entry.key, entry.value, entry.key, old->value));
   }
 }
 
 void require_not_past(const config::TrainSection& section, const train::RunState& state) {
-  const auto refuse = [](std::string_view key, std::int64_t asked, std::int64_t done) {
-    throw ConfigError(fmt::format("{} = {}: the run to resume has already done {}", key, asked, done));
+  const auto require = [](std::string_view key, std::int64_t asked, std::int64_t done) {
+    if (asked >= done) return;
+    throw ConfigError(
+        fmt::format("{} = {}: the run to resume has already done {}", key, asked, done),
+        fmt::format("give {} = {} or more: what has been trained cannot be taken back", key, done));
   };
-  if (section.epochs < state.epoch) refuse("train.epochs", section.epochs, state.epoch);
-  if (section.max_steps > 0 && section.max_steps < state.step)
-    refuse("train.max_steps", section.max_steps, state.step);
+  require("train.epochs", section.epochs, state.epoch);
+  if (section.max_steps > 0) require("train.max_steps", section.max_steps, state.step);
+}
+
+void require_same_global_batch(std::int64_t asked, std::int64_t stored) {
+  if (asked == stored) return;
+  refuse(
+      fmt::format("train.global_batch = {}: the run to resume has {}, and changing it would make another run",
+                  asked, stored));
 }
 
 void adopt_global_batch(config::Config& config, std::int64_t global_batch, std::int64_t batch_per_rank,
@@ -90,6 +105,27 @@ void adopt_global_batch(config::Config& config, std::int64_t global_batch, std::
   // As many passes as it takes on the ranks there are now, none larger than before.
   config.train.batch_per_rank = batch_per_rank;
   config.train.accumulate = 1;
+}
+
+std::string describe_layout(const std::vector<std::string>& hosts) {
+  struct Stretch {
+    std::size_t nodes, ranks;
+  };
+  std::vector<Stretch> stretches;
+  for (std::size_t begin = 0, end = 0; begin < hosts.size(); begin = end) {
+    while (end < hosts.size() && hosts[end] == hosts[begin])
+      ++end;
+    if (!stretches.empty() && stretches.back().ranks == end - begin) {
+      ++stretches.back().nodes;
+    } else {
+      stretches.push_back({1, end - begin});
+    }
+  }
+  std::vector<std::string> parts;
+  for (const Stretch& stretch : stretches)
+    parts.push_back(stretch.nodes == 1 ? fmt::format("{}", stretch.ranks)
+                                       : fmt::format("{} x {}", stretch.nodes, stretch.ranks));
+  return util::join(parts, " + ");
 }
 
 std::vector<std::string> inexact_because(const train::RunIdentity& stored, const train::RunIdentity& now) {
@@ -105,6 +141,9 @@ std::vector<std::string> inexact_because(const train::RunIdentity& stored, const
   compare("the strategy", stored.strategy, now.strategy);
   compare("the processor", stored.cpu, now.cpu);
   compare("the build", stored.build, now.build);
+  if (stored.world_size == now.world_size) compare("the layout of ranks on nodes", stored.layout, now.layout);
+  compare("the MPI library", stored.mpi, now.mpi);
+  compare("train.eval_batch", stored.eval_batch, now.eval_batch);
   return reasons;
 }
 

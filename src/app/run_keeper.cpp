@@ -36,6 +36,7 @@ void RunKeeper::write(const io::CheckpointView& view, std::int64_t step, bool is
   totals_.bytes += static_cast<double>(written.bytes);
   directory_.update_last(path);
   if (is_best) directory_.update_best(path);
+  directory_.keep_best_of(path);
   directory_.prune_old(keep_);
 }
 

@@ -1,8 +1,12 @@
 #include "kolo/app/signals.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <csignal>
 #include <utility>
+
+#include "kolo/util/error.hpp"
 
 namespace kolo::app {
 namespace {
@@ -27,6 +31,23 @@ void on_signal(int number) {
   }
 }
 
+struct BusErrorWords {
+  std::string line;
+  const comm::NodeBoard* board = nullptr;
+};
+BusErrorWords bus_error_words;
+
+// Returning with the default in force repeats the access, which then ends the process.
+void on_bus_error(int number, siginfo_t* info, void* /*context*/) {
+  std::signal(number, SIG_DFL);
+  if (info->si_code != BUS_ADRERR) return;
+  const std::string& line = bus_error_words.line;
+  if (bus_error_words.board->claim_error_line()) {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  }
+  _exit(static_cast<int>(ExitCode::data));
+}
+
 // One that is ignored, as INT is in the background of a script, stays so.
 bool is_ignored(int number) {
   struct sigaction now = {};
@@ -40,6 +61,8 @@ void install_signal_handlers(int /*argc*/, char** /*argv*/, char** /*environment
   sigemptyset(&action.sa_mask);
   for (const auto& [number, cause] : kSignals)
     if (!is_ignored(number)) sigaction(number, &action, nullptr);
+  // A file beyond `ulimit -f` is then a failed write with a name, not a death without a word.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 // Run before the constructors of the libraries, which take most of the time until main: a signal then must
@@ -56,6 +79,19 @@ void restore_signal_handlers() {
     std::signal(number, SIG_DFL);
     if (received[i] != 0) std::raise(number);
   }
+}
+
+void explain_bus_errors(std::string who, const comm::NodeBoard& board) {
+  bus_error_words = {
+      "kolo: error[3]: " + std::move(who) +
+          "memory that stands for a file is gone: a data file became shorter while it was in use, or "
+          "/dev/shm is full\n",
+      &board};
+  struct sigaction action = {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, nullptr);
 }
 
 train::StopFlags received_signals() {

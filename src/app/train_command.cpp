@@ -6,6 +6,7 @@
 #include "kolo/app/open_run.hpp"
 #include "kolo/app/plan.hpp"
 #include "kolo/app/progress.hpp"
+#include "kolo/app/resume.hpp"
 #include "kolo/app/run_keeper.hpp"
 #include "kolo/app/stop_conditions.hpp"
 #include "kolo/app/watch.hpp"
@@ -35,6 +36,9 @@ train::RunIdentity identify(RunContext& run, const train::Geometry& geometry) {
   identity.strategy = run.replica->exchange().name();
   identity.cpu = processor_name();
   identity.build = version_text();
+  identity.eval_batch = run.config().train.eval_batch;
+  identity.layout = describe_layout(run.mpi->hosts());
+  identity.mpi = comm::mpi_library();
   return identity;
 }
 
@@ -45,19 +49,15 @@ struct Front {
 };
 
 Front open_front(RunContext& run, const train::Geometry& geometry, const std::string& config_text,
-                 const std::optional<io::Checkpoint>& checkpoint) {
+                 const std::optional<io::Checkpoint>& checkpoint, config::Progress progress) {
   const io::MetricTable table =
       checkpoint ? checkpoint->metrics : io::MetricTable{train::metric_columns(), {}};
-  run.owns_directory = true;
-  std::filesystem::remove(
-      run.directory->summary_path());  // of an earlier start: this one ends in its own way
+  take_over_run_directory(run, checkpoint);
   io::write_atomically(run.directory->config_path(), config_text);
-  run.directory->remove_stale_temporaries();
   Front front;
   front.keeper = std::make_unique<RunKeeper>(*run.directory, run.loaded.config.checkpoint.keep, table,
                                              [pulse = run.pulse] { pulse.beat(); });
-  front.progress = std::make_unique<ProgressPrinter>(
-      run.loaded.config, geometry, choose_progress(run.loaded.config.run.progress, run.launch));
+  front.progress = std::make_unique<ProgressPrinter>(run.loaded.config, geometry, progress);
   return front;
 }
 
@@ -85,10 +85,12 @@ void log_plan(RunContext& run, const std::vector<std::string>& plan, const std::
   util::log(fmt::format("training into {}", run.directory->path().string()));
 }
 
-train::TrainerOptions make_options(RunContext& run, const train::Geometry& geometry, const Front& front) {
+train::TrainerOptions make_options(RunContext& run, const train::Geometry& geometry, const Front& front,
+                                   bool resumed) {
   train::TrainerOptions options;
   options.identity = identify(run, geometry);
   options.stop_after_epochs = run.command_line.stop_after_epochs;
+  options.save_at_start = !run.command_line.init_from.empty() && !resumed;
   options.poll =
       make_poll(run, [&front] { return front.keeper ? front.keeper->longest_save_seconds() : 0.0; });
   options.config_text = deck_to_store(run.config(), geometry.global_batch());
@@ -111,6 +113,7 @@ ExitCode train_command(RunContext& run) {
   adopt_stored_run(run, checkpoint);
   if (!fresh)
     initial = comm::agree(world, [&] { return checkpoint ? std::nullopt : read_initial_weights(run); });
+  const bool resumed = world.broadcast(std::int64_t{checkpoint.has_value()}, 0) != 0;
   const train::Geometry geometry = plan_geometry(run, *network);
   const fusion::StrategyChoice choice = train::choose_strategy(*network, run.config(), world);
   const std::vector<std::string> plan = comm::agree(world, [&] {
@@ -121,13 +124,16 @@ ExitCode train_command(RunContext& run) {
   take_initial_weights(run, initial);
 
   Front front;
-  const train::TrainerOptions options = make_options(run, geometry, front);
+  const train::TrainerOptions options = make_options(run, geometry, front, resumed);
   comm::agree(world, [&] {
     if (!run.is_root()) return;
     log_plan(run, plan,
-             checkpoint ? explain_resume(*checkpoint, options.identity) : std::vector<std::string>{});
-    front = open_front(run, geometry, options.config_text, checkpoint);
+             checkpoint ? explain_resume(run, *checkpoint, options.identity) : std::vector<std::string>{});
+    const config::Progress progress = choose_progress(run.loaded.config.run.progress, run.launch);
+    front = open_front(run, geometry, options.config_text, checkpoint, progress);
+    run.shows_bar = progress == config::Progress::bar;
   });
+  run.shows_bar = world.broadcast(std::int64_t{run.shows_bar}, 0) != 0;
   watch_over_nodes(run);
 
   train::Trainer trainer(run.config(), *run.replica, *run.data, geometry, world, options,

@@ -7,6 +7,7 @@
 #include <boost/program_options/variables_map.hpp>
 
 #include "command_table.hpp"
+#include "kolo/config/choices.hpp"
 #include "kolo/config/wording.hpp"
 #include "kolo/util/error.hpp"
 #include "kolo/util/strings.hpp"
@@ -118,6 +119,14 @@ void require_accepted(const CommandRow& row, const po::parsed_options& parsed, c
   }
 }
 
+// Without a name each start would make a directory of its own, and never find what there is to go on with.
+void require_directory_to_resume(const CommandLine& line, const CommandRow& row) {
+  if (line.resume == Resume::off || !line.run_dir.empty() || line.help || line.version) return;
+  if (row.command != Command::train) return;
+  throw ConfigError(fmt::format("--resume {}: there is no --run-dir to go on in", name_of(line.resume)),
+                    "add --run-dir DIR: without it every start makes a new directory in runs/");
+}
+
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
@@ -149,6 +158,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     throw ConfigError(fmt::format("--max-bytes {}: expected at least --min-bytes, which is {}",
                                   line.max_bytes, line.min_bytes));
   }
+  require_directory_to_resume(line, row);
   return line;
 }
 

@@ -3,6 +3,7 @@
 The failing file systems are small tmpfs mounted below the test's own directory, which only root may do.
 """
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -184,6 +185,16 @@ class Directory(Disk):
         shutil.rmtree(self.dir / "run" / "checkpoints", ignore_errors=True)
         (self.dir / "elsewhere").rename(self.dir / "run" / "checkpoints")
         self.require_as_undisturbed()
+
+    def test_limit_on_the_size_of_files(self):
+        job = self.start_run(sets={"train.epochs": 1000000})
+        job.wait_for_line(r"epoch 2/\d+  step \d+/")
+        limit = CHECKPOINT_KB * 1024 // 2
+        resource.prlimit(job.pid_of_rank(0), resource.RLIMIT_FSIZE, (limit, limit))
+        result = job.finish()
+        self.require_write_error(result, "step_0", "File too large")
+        self.assertIn("ulimit -f", result.err)
+        self.assertEqual(results.read_summary(self.dir / "run")["exit_code"], 4)
 
     def test_directory_in_use(self):
         job = self.start_run(sets={"train.epochs": 1000000})

@@ -1,4 +1,6 @@
 """--init-from: a new run that begins with the weights of a checkpoint, and nothing else of it."""
+import os
+import signal
 import unittest
 
 import harness
@@ -40,6 +42,22 @@ class InitFrom(harness.KoloTest):
         out = self.run_kolo("--run-dir", "second", *arguments, ranks=2).out
         self.assertIn("--init-from is not used", out)
         self.assertEqual(results.column(self.dir / "second", "epoch"), [1, 2])
+
+    def test_weights_are_not_lost_with_a_start_that_was_killed_early(self):
+        # The resumed run is not told of the file, which is gone anyway.
+        job = self.start("--input", self.deck, "--run-dir", "second", "--init-from", self.checkpoint, ranks=2,
+                         sets={"train.epochs": 1000000, "checkpoint.every_epochs": 0, "data.val_fraction": 0,
+                               "run.progress": "plain", "run.progress_seconds": 0.001})
+        start = self.dir / "second" / "checkpoints" / "step_000000000.h5"
+        job.wait_for_line(r"epoch \d+/")
+        while not start.exists():  # it is written beside the training
+            self.pause(0.01)
+        for pid in job.processes():
+            os.kill(pid, signal.SIGKILL)
+        job.finish(killed=True)
+        self.assertEqual([path.name for path in start.parent.glob("step_*")], [start.name])
+        start.rename(start.with_name("last.h5"))
+        self.assertEqual(self.weights("second"), self.weights("first"))
 
     def test_what_does_not_fit_is_refused_before_anything_is_made(self):
         damaged = self.dir / "damaged.h5"

@@ -118,6 +118,13 @@ class Inspect(FinishedRun):
         self.require_error(result, 2, "--json")
         self.assertEqual(self.last.read_bytes(), before)
 
+    def test_output_that_is_lost_is_an_error(self):
+        into_full = ("sh", "-c", 'exec "$@" >/dev/full', "sh")
+        for arguments in (("inspect", self.last), ("verify", "run"), ("--help",), ("--version",),
+                          ("check", "--input", "run/config.ini")):
+            result = self.run_kolo(*arguments, before=into_full, threads=None, expect=2)
+            self.require_error(result, 2, "standard output cannot be written")
+
     def test_of_many_copies_one_speaks(self):
         result = self.run_kolo("inspect", self.last, ranks=3, threads=None)
         self.assertEqual(result.out.count("position"), 1, str(result))

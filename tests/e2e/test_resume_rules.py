@@ -67,27 +67,117 @@ class ResumeRules(harness.KoloTest):
         self.run_kolo("--run-dir", "run", "--resume", "required", ranks=3)
         self.assertEqual(results.column(self.dir / "run", "global_batch"), [30, 30, 30])
 
-    def test_lost_best_checkpoint_is_named_at_the_start_and_chosen_anew(self):
-        # Nothing is learned, so the first epoch stays the best.
-        deck = self.write_deck(DECK | {"optimizer.lr": 1e-12}, "idle.ini")
+    def lose_best(self, spoil):
+        """A run of two epochs of which the first was the better one, and its checkpoint spoilt; its name."""
+        deck = self.write_deck(DECK | {"optimizer.lr": 1e-12, "train.early_stop_patience": 2}, "idle.ini")
         self.run_kolo("--input", deck, "--run-dir", "run", "--stop-after-epochs", 2, expect=75)
         best = (self.dir / "run" / "checkpoints" / "best.h5").resolve()
         self.assertEqual(best.name, f"step_{STEPS_AN_EPOCH:09}.h5")
-        best.unlink()
-        out = self.run_kolo("--run-dir", "run", "--resume", "required").out
-        self.assertRegex(out, rf"warning: the best checkpoint so far, .*{best.name}, is gone")
-        self.assertIsNotNone(results.read_summary(self.dir / "run")["test_top1"])
+        spoil(best)
+        return best.name
 
-    def test_damaged_best_checkpoint_is_named_at_the_start_and_chosen_anew(self):
-        deck = self.write_deck(DECK | {"optimizer.lr": 1e-12}, "idle.ini")
-        self.run_kolo("--input", deck, "--run-dir", "run", "--stop-after-epochs", 2, expect=75)
-        best = (self.dir / "run" / "checkpoints" / "best.h5").resolve()
-        content = bytearray(best.read_bytes())
-        content[-1] ^= 4
-        best.write_bytes(content)
+    def require_second_epoch_is_best(self, out, name, flaw):
+        self.assertRegex(out, rf"warning: the best checkpoint so far, .*{name}, {flaw}.*: the best is now that of step "
+                              rf"{2 * STEPS_AN_EPOCH}\n")
+        summary = results.read_summary(self.dir / "run")
+        self.assertEqual((summary["best_epoch"], summary["reason"]), (2, "early_stop"))
+        self.assertIsNotNone(summary["test_top1"])
+        # The first epoch still counts for early stopping: without gain since, the third is the last.
+        self.assertEqual(results.column(self.dir / "run", "epoch"), [1, 2, 3])
+
+    def test_lost_best_checkpoint_is_replaced_by_the_next_best(self):
+        name = self.lose_best(lambda best: best.unlink())
+        out = self.run_kolo("--run-dir", "run", "--resume", "required").out
+        self.require_second_epoch_is_best(out, name, "is gone")
+
+    def test_damaged_best_checkpoint_is_replaced_by_the_next_best(self):
+        def spoil(best):
+            content = bytearray(best.read_bytes())
+            content[-1] ^= 4
+            best.write_bytes(content)
+        name = self.lose_best(spoil)
         out = self.run_kolo("--run-dir", "run", "--resume", "required", ranks=2).out
-        self.assertRegex(out, rf"warning: the best checkpoint so far, .*{best.name}, cannot be used \(.*damaged.*chosen anew")
-        self.assertIsNotNone(results.read_summary(self.dir / "run")["test_top1"])
+        self.require_second_epoch_is_best(out, name, r"cannot be used \(.*damaged")
+
+    def test_finished_run_without_its_best_checkpoint_does_not_test_the_last_model_as_the_best(self):
+        deck = self.write_deck(DECK | {"optimizer.lr": 1e-12}, "idle.ini")
+        self.train(deck, "run")
+        (self.dir / "run" / "checkpoints" / "best.h5").resolve().unlink()
+        val = results.column(self.dir / "run", "val_top1")
+        self.run_kolo("--run-dir", "run", "--resume", "auto")
+        summary = results.read_summary(self.dir / "run")
+        self.assertEqual(summary["best_val_top1"], val[summary["best_epoch"] - 1])
+        self.assertIn(summary["best_epoch"], (2, 3))
+
+    def test_what_a_cut_or_lost_deck_lacks_comes_from_the_checkpoint(self):
+        settings = {"checkpoint.keep": 3, "checkpoint.every_steps": 5}
+        self.run_kolo("--input", self.deck, "--run-dir", "run", "--stop-after-epochs", 1, sets=settings, expect=75)
+        deck = self.dir / "run" / "config.ini"
+        whole = deck.read_text()
+        cuts = {"lacks keys": whole[:whole.index("[checkpoint]")], "lacks keys ": whole[:whole.index("[optimizer]")],
+                "is missing": None}
+        for words, text in cuts.items():
+            if text is None:
+                deck.unlink()
+            else:
+                deck.write_text(text)
+            before = sorted((self.dir / "run" / "checkpoints").glob("step_*"))
+            out = self.run_kolo("--run-dir", "run", "--resume", "required", "--stop-after-epochs", 1,
+                                sets={"train.epochs": 9}, expect=75).out
+            self.assertIn(f"config.ini' {words.strip()}", out)
+            self.assertGreaterEqual(len(before), 3)
+            self.assertGreaterEqual(len(sorted((self.dir / "run" / "checkpoints").glob("step_*"))), 3)
+            again = deck.read_text()
+            self.assertEqual([line for line in again.splitlines() if not line.startswith("epochs")],
+                             [line for line in whole.splitlines() if not line.startswith("epochs")])
+
+    def test_checkpoint_with_the_name_of_another_step_is_passed_over(self):
+        self.stop_after_one_epoch("run")
+        checkpoints = self.dir / "run" / "checkpoints"
+        newest = checkpoints / f"step_{STEPS_AN_EPOCH:09}.h5"
+        (checkpoints / "step_000000900.h5").write_bytes(newest.read_bytes())
+        out = self.run_kolo("--run-dir", "run", "--resume", "auto").out
+        self.assertRegex(out, rf"step_000000900.h5' holds step {STEPS_AN_EPOCH}, not that of its name")
+        self.assertIn(f"resuming from run/checkpoints/{newest.name}", out)
+        self.assertEqual(results.column(self.dir / "run", "epoch"), [1, 2, 3])
+
+    def test_refused_start_changes_nothing(self):
+        self.stop_after_one_epoch("run")
+        run = self.dir / "run"
+        (run / "STOP").touch()
+        (run / "checkpoints" / "best.h5").unlink()
+
+        def content():
+            return {path: os.readlink(path) if path.is_symlink() else path.read_bytes()
+                    for path in run.rglob("*") if path.name != ".lock" and not path.is_dir()}
+        before = content()
+        for sets in ({"optimizer.lr": 0.5}, {"train.epochs": 0}, {"run.seed": 3}, {"train.global_batch": 31}):
+            self.start("--run-dir", "run", "--resume", "required", ranks=2, sets=sets).finish()
+            self.assertEqual(content(), before, sets)
+        self.assertIn("removing a STOP file", self.run_kolo("--run-dir", "run", "--resume", "required").out)
+
+    def test_resuming_needs_a_directory(self):
+        for resume in ("auto", "required"):
+            result = self.run_kolo("--input", self.deck, "--resume", resume, ranks=2, expect=2)
+            self.require_error(result, 2, f"--resume {resume}", "--run-dir")
+        self.assertFalse((self.dir / "runs").exists())
+
+    def test_start_after_one_that_wrote_no_checkpoint_says_so(self):
+        (self.dir / "run").mkdir()
+        (self.dir / "run" / "config.ini").write_text(self.deck.read_text())
+        out = self.run_kolo("--run-dir", "run", "--resume", "auto", sets={"train.epochs": 1}).out
+        self.assertIn("wrote no checkpoint: the run begins anew", out)
+
+    def test_another_evaluation_batch_is_not_called_bit_exact(self):
+        self.stop_after_one_epoch("run")
+        out = self.run_kolo("--run-dir", "run", "--resume", "required", sets={"train.eval_batch": 7}).out
+        self.assertRegex(out, r"not bit-exact: train.eval_batch was \d+, now 7")
+
+    def test_dropout_on_other_ranks_is_called_another_computation(self):
+        deck = self.write_deck(DECK | {"model.dropout": 0.3}, "dropout.ini")
+        self.run_kolo("--input", deck, "--run-dir", "run", "--stop-after-epochs", 1, expect=75)
+        out = self.run_kolo("--run-dir", "run", "--resume", "required", ranks=2).out
+        self.assertIn("another computation, not only other roundings: dropout masks are drawn by each rank", out)
 
     def test_fewer_epochs_than_were_done_are_refused(self):
         self.stop_after_one_epoch("run")

@@ -141,6 +141,12 @@ class Ends(harness.KoloTest):
             self.assertEqual((summary["reason"], summary["exit_code"]), ("diverged", 6))
             self.assertIn(result.error_lines[0], (self.dir / run / "log.txt").read_text())
 
+    def test_error_line_is_not_glued_to_the_bar(self):
+        deck = self.write_deck(SMALL | {"optimizer.lr": 1e30, "run.progress": "bar"})
+        for ranks in (0, 2):
+            result = self.train(deck, f"run{ranks}", ranks=ranks, output="terminal", expect=6)
+            self.assertIn("\nkolo: error[6]: ", result.err)
+
     def test_early_stop(self):
         sets = {"train.early_stop_patience": 2, "train.early_stop_min_delta": 0.99, "train.epochs": 50}
         self.train(self.write_deck(SMALL), "run", ranks=2, sets=sets)

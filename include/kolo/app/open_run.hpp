@@ -19,6 +19,10 @@ bool starts_fresh(const RunContext& run);
 /// on from; the others return nothing.  Throws AgreedError.  Collective.
 std::optional<io::Checkpoint> open_run_directory(RunContext& run);
 
+/// From here on the directory's files are this run's: the links point at what it goes on from, and what is
+/// only of earlier starts is removed.  Rank 0.  Throws CheckpointError.
+void take_over_run_directory(RunContext& run, const std::optional<io::Checkpoint>& checkpoint);
+
 /// The stored batch reaches every rank; the decks are compared where the checkpoint is.  Throws AgreedError.
 /// Collective.
 void adopt_stored_run(RunContext& run, const std::optional<io::Checkpoint>& checkpoint);
@@ -29,7 +33,8 @@ std::optional<io::Checkpoint> read_initial_weights(const RunContext& run);
 void take_initial_weights(RunContext& run, const std::optional<io::Checkpoint>& initial);
 
 /// What stays exact, a line each.  Throws CheckpointError when the data are not those of the stored run.
-std::vector<std::string> explain_resume(const io::Checkpoint& checkpoint, const train::RunIdentity& identity);
+std::vector<std::string> explain_resume(const RunContext& run, const io::Checkpoint& checkpoint,
+                                        const train::RunIdentity& identity);
 
 /// The effective deck as checkpoints hold it.
 std::string deck_to_store(config::Config config, std::int64_t global_batch);

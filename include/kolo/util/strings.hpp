@@ -21,6 +21,9 @@ std::string format_count(std::int64_t value);
 /// "0.8 s", "42 s", "3:07", "1:02:33"
 std::string format_duration(double seconds);
 
+/// The word as a shell reads it: as it is, or in single quotes.
+std::string shell_quoted(const std::string& word);
+
 /// The candidate with the smallest edit distance to `name` if it is near enough to be a likely misspelling.
 std::optional<std::string> nearest(std::string_view name, std::span<const std::string> candidates);
 

@@ -173,8 +173,15 @@ TEST(CommandLine, EmptyPathsAreRefused) {
 
 TEST(CommandLine, ResumeTakesItsThreeValues) {
   EXPECT_EQ(parse({"--resume", "off"}).resume, Resume::off);
-  EXPECT_EQ(parse({"--resume", "required"}).resume, Resume::required);
+  EXPECT_EQ(parse({"--resume", "required", "--run-dir", "x"}).resume, Resume::required);
+  EXPECT_EQ(parse({"--resume", "auto", "--run-dir", "x"}).resume, Resume::automatic);
   EXPECT_EQ(error_of({"--resume", "yes"}).message, "--resume yes: expected one of off, auto, required");
+}
+
+TEST(CommandLine, ResumingNeedsANamedDirectory) {
+  for (const std::string resume : {"auto", "required"})
+    EXPECT_EQ(error_of({"--resume", resume.c_str()}).message,
+              "--resume " + resume + ": there is no --run-dir to go on in");
 }
 
 TEST(CommandLine, StopAfterEpochsIsAWholeNumberFromOne) {

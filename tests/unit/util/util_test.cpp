@@ -92,5 +92,11 @@ TEST(Log, UnwritableFileIsAnError) {
   enable_log(false);
 }
 
+TEST(Strings, ShellQuotedWordsAreReadBackByAShell) {
+  EXPECT_EQ(shell_quoted("runs/a-1"), "runs/a-1");
+  EXPECT_EQ(shell_quoted("my run's $x"), "'my run'\\''s $x'");
+  EXPECT_EQ(shell_quoted(""), "''");
+}
+
 }  // namespace
 }  // namespace kolo::util
