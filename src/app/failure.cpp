@@ -20,6 +20,20 @@ std::string render(const util::ErrorText& failure) {
   return text;
 }
 
+}  // namespace
+
+std::string name_rank(const RunContext& run, int rank) {
+  if (!run.mpi || run.world().size() == 1) return "";
+  return "rank " + std::to_string(rank) + " on " + run.mpi->hosts()[static_cast<std::size_t>(rank)] + ": ";
+}
+
+void print_error_line(const RunContext& run, const util::ErrorText& failure) {
+  const std::string text = (run.shows_bar ? "\n" : "") + render(failure);
+  // One write, so that lines of other programs cannot come between.  Standard output is left alone: every
+  // line there was flushed, and whoever holds it may be what hangs.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
 void note_in_summary(const RunContext& run, const util::ErrorText& failure) {
   if (!run.directory || !run.owns_directory) return;
   io::Summary summary;
@@ -32,20 +46,14 @@ void note_in_summary(const RunContext& run, const util::ErrorText& failure) {
   }
 }
 
-}  // namespace
-
-std::string name_rank(const RunContext& run, int rank) {
-  if (!run.mpi || run.world().size() == 1) return "";
-  return "rank " + std::to_string(rank) + " on " + run.mpi->hosts()[static_cast<std::size_t>(rank)] + ": ";
+void log_failure(const util::ErrorText& failure) {
+  util::log(util::trim(render(failure)), util::LogTarget::file_only);
 }
 
 void print_failure(const RunContext& run, const util::ErrorText& failure) {
-  const std::string text = (run.shows_bar ? "\n" : "") + render(failure);
-  // One write, so that lines of other programs cannot come between.  Standard output is left alone: every
-  // line there was flushed, and whoever holds it may be what hangs.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  print_error_line(run, failure);
   note_in_summary(run, failure);
-  util::log(util::trim(text), util::LogTarget::file_only);
+  log_failure(failure);
 }
 
 }  // namespace kolo::app

@@ -47,6 +47,8 @@ DeckSources find_decks(const config::CommandLine& line) {
     util::log_warning(fmt::format("'{}' {}: {} taken from the newest checkpoint", path.string(),
                                   exists ? "lacks keys" : "is missing", exists ? "they are" : "the deck is"));
     found.stored = std::move(*stored);
+    // A line that was cut may still be one that can be read, with another value.
+    found.deck.text.resize(found.deck.text.rfind('\n') + 1);
   }
   return found;
 }

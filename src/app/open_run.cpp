@@ -3,16 +3,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
+#include "kolo/app/best_checkpoint.hpp"
 #include "kolo/app/resume.hpp"
 #include "kolo/comm/agree.hpp"
 #include "kolo/config/effective_deck.hpp"
-#include "kolo/io/sealed_file.hpp"
 #include "kolo/util/log.hpp"
 #include "kolo/util/strings.hpp"
 
@@ -30,58 +28,6 @@ std::filesystem::path choose_run_directory(const RunContext& run) {
   for (int i = 2; std::filesystem::exists(unused); ++i)
     unused = fmt::format("{}-{}", base, i);
   return unused;
-}
-
-// What keeps a checkpoint from being used; empty: nothing.
-std::string flaw_of(const std::filesystem::path& path) {
-  std::error_code unknown;
-  if (!std::filesystem::exists(path, unknown) && !unknown) return "is gone";
-  try {
-    io::read_sealed(path);
-    return "";
-  } catch (const CheckpointError& error) {
-    return fmt::format("cannot be used ({})", error.what());
-  }
-}
-
-struct Best {
-  std::int64_t epoch = 0;
-  std::int64_t step = 0;
-  double val_top1 = -1;
-};
-
-// The best epoch of the metrics whose checkpoint is still there and whole.
-Best best_of_what_is_left(const io::RunDirectory& directory, const io::MetricTable& metrics) {
-  const auto column = [&metrics](std::string_view name) {
-    return static_cast<std::size_t>(std::ranges::find(metrics.columns, name) - metrics.columns.begin());
-  };
-  const std::size_t epoch = column("epoch"), step = column("step"), top1 = column("val_top1");
-  Best best;
-  if (std::max({epoch, step, top1}) >= metrics.columns.size()) return best;
-  for (const std::vector<double>& row : metrics.rows) {
-    const auto at = static_cast<std::int64_t>(row[step]);
-    if (row[top1] > best.val_top1 && flaw_of(directory.checkpoint_path(at)).empty())
-      best = {static_cast<std::int64_t>(row[epoch]), at, row[top1]};
-  }
-  return best;
-}
-
-// A best checkpoint that is gone or damaged is not missed only at the end of the training.  How long early
-// stopping has waited is another matter, and stays.
-void replace_lost_best(const io::RunDirectory& directory, io::Checkpoint& newest) {
-  train::RunState state = train::load_state(newest.progress);
-  if (state.best_step == 0 || state.best_step == state.step) return;
-  const std::filesystem::path path = directory.checkpoint_path(state.best_step);
-  const std::string flaw = flaw_of(path);
-  if (flaw.empty()) return;
-  const Best best = best_of_what_is_left(directory, newest.metrics);
-  const std::string instead = best.step == 0 ? "the best is chosen anew, among what comes"
-                                             : fmt::format("the best is now that of step {}", best.step);
-  util::log_warning(fmt::format("the best checkpoint so far, {}, {}: {}", path.string(), flaw, instead));
-  state.best_epoch = best.epoch;
-  state.best_step = best.step;
-  state.best_val_top1 = best.val_top1;
-  train::store(state, train::load_identity(newest.progress), newest.progress);
 }
 
 // What a step computes otherwise when its samples are dealt out to other ranks.
@@ -144,7 +90,7 @@ void take_over_run_directory(RunContext& run, const std::optional<io::Checkpoint
   directory.update_last(newest);
   if (state.best_step == 0) return;
   directory.update_best(directory.checkpoint_path(state.best_step));
-  directory.keep_best_of(newest);
+  keep_best_of_each(directory, *checkpoint);
 }
 
 void adopt_stored_run(RunContext& run, const std::optional<io::Checkpoint>& checkpoint) {

@@ -50,7 +50,7 @@ void wait_for_lower_nodes(const RunContext& run) {
   const auto& hosts = run.mpi->hosts();
   const std::set<std::string> lower(hosts.begin(), hosts.begin() + run.world().rank());
   const auto nodes = lower.size() - lower.count(run.mpi->host());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20) * std::min<std::size_t>(nodes, 250));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200) * std::min<std::size_t>(nodes, 25));
 }
 
 [[noreturn]] void abort_job(const RunContext& run, const util::ErrorText& failure) {

@@ -128,6 +128,13 @@ std::string describe_layout(const std::vector<std::string>& hosts) {
   return util::join(parts, " + ");
 }
 
+std::string name_processors(const std::vector<std::string>& of_ranks) {
+  std::vector<std::string> kinds;
+  for (const std::string& name : of_ranks)
+    if (std::ranges::find(kinds, name) == kinds.end()) kinds.push_back(name);
+  return util::join(kinds, " and ");
+}
+
 std::vector<std::string> inexact_because(const train::RunIdentity& stored, const train::RunIdentity& now) {
   std::vector<std::string> reasons;
   const auto compare = [&reasons](std::string_view what, const auto& before, const auto& present) {
@@ -143,7 +150,8 @@ std::vector<std::string> inexact_because(const train::RunIdentity& stored, const
   compare("the build", stored.build, now.build);
   if (stored.world_size == now.world_size) compare("the layout of ranks on nodes", stored.layout, now.layout);
   compare("the MPI library", stored.mpi, now.mpi);
-  compare("train.eval_batch", stored.eval_batch, now.eval_batch);
+  const auto known = [](std::int64_t value) { return value == 0 ? "not known" : std::to_string(value); };
+  compare("train.eval_batch", known(stored.eval_batch), known(now.eval_batch));
   return reasons;
 }
 

@@ -36,7 +36,7 @@ void RunKeeper::write(const io::CheckpointView& view, std::int64_t step, bool is
   totals_.bytes += static_cast<double>(written.bytes);
   directory_.update_last(path);
   if (is_best) directory_.update_best(path);
-  directory_.keep_best_of(path);
+  if (const auto best = directory_.best()) directory_.keep_best_of(path, *best);
   directory_.prune_old(keep_);
 }
 
@@ -50,7 +50,7 @@ void RunKeeper::mark_best(std::int64_t step) {
 
 io::Checkpoint RunKeeper::load_best(std::int64_t step) {
   wait();
-  return io::read_checkpoint(directory_.checkpoint_path(step));
+  return io::read_named_checkpoint(directory_.checkpoint_path(step));
 }
 
 }  // namespace kolo::app

@@ -37,9 +37,11 @@ struct BusErrorWords {
 };
 BusErrorWords bus_error_words;
 
-// Returning with the default in force repeats the access, which then ends the process.
+// Returning with the default in force repeats the access, which then ends the process; a signal that somebody
+// sent is repeated by hand.
 void on_bus_error(int number, siginfo_t* info, void* /*context*/) {
   std::signal(number, SIG_DFL);
+  if (info->si_code <= 0) std::raise(number);
   if (info->si_code != BUS_ADRERR) return;
   const std::string& line = bus_error_words.line;
   if (bus_error_words.board->claim_error_line()) {

@@ -34,7 +34,7 @@ train::RunIdentity identify(RunContext& run, const train::Geometry& geometry) {
   identity.total_steps = train::total_steps(run.config().train, geometry.steps_per_epoch());
   identity.data_digest = util::to_hex(run.data->train.fingerprint());
   identity.strategy = run.replica->exchange().name();
-  identity.cpu = processor_name();
+  identity.cpu = name_processors(run.world().all_gather(processor_name()));
   identity.build = version_text();
   identity.eval_batch = run.config().train.eval_batch;
   identity.layout = describe_layout(run.mpi->hosts());

@@ -20,12 +20,14 @@ namespace {
 
 void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-// How long words may take, and the abort: standard error, log.txt and summary.json may be what hangs.
+// How long each of these may take: standard error, summary.json, log.txt or the abort may be what hangs.
 constexpr double kWordsSeconds = 5;
 constexpr double kAbortSeconds = 10;
 
-void print_if_possible(const RunContext& run, util::ErrorText failure) {
-  util::finishes_within(kWordsSeconds, [&run, failure = std::move(failure)] { print_failure(run, failure); });
+void print_if_possible(const RunContext& run, const util::ErrorText& failure) {
+  util::finishes_within(kWordsSeconds, [&run, failure] { print_error_line(run, failure); });
+  util::finishes_within(kWordsSeconds, [&run, failure] { note_in_summary(run, failure); });
+  util::finishes_within(kWordsSeconds, [failure] { log_failure(failure); });
 }
 
 // MPI may be called from this thread only at the highest level; elsewhere the launcher ends the others when

@@ -13,8 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include "kolo/util/time.hpp"
-
 namespace kolo::comm {
 namespace {
 
@@ -40,7 +38,8 @@ class Side {
       : setup_(std::move(setup)), directory_(setup_.directory / ".watchdog") {}
 
   /// Says what there is to say, and hears the others.
-  StallExchange::News trade(const std::vector<RankState>& own, bool asks) {
+  StallExchange::News trade(const std::vector<RankState>& own, bool asks, double now_s) {
+    now_s_ = now_s;
     look();
     if (asks || somebody_asks()) {
       write(own, asks);
@@ -65,12 +64,12 @@ class Side {
       std::ostringstream text;
       if (std::ifstream file(file_of(node.first_rank)); file) text << file.rdbuf();
       Sight& sight = sights_[node.first_rank];
-      if (!text.str().empty() && text.str() != sight.text) sight = {text.str(), clock_.seconds()};
+      if (!text.str().empty() && text.str() != sight.text) sight = {text.str(), now_s_};
     }
   }
 
   bool is_fresh(const Sight& sight) const {
-    return clock_.seconds() - sight.changed_at <= kIntervalsOfSilence * setup_.interval_s;
+    return now_s_ - sight.changed_at <= kIntervalsOfSilence * setup_.interval_s;
   }
 
   bool asks(int first_rank) const {
@@ -122,7 +121,7 @@ class Side {
 
   const StallExchange::Setup setup_;
   const fs::path directory_;
-  const util::Stopwatch clock_;
+  double now_s_ = 0;
   std::map<int, Sight> sights_;
   std::int64_t written_ = 0;
   bool wrote_ = false;
@@ -135,16 +134,16 @@ struct StallExchange::Shared {
   explicit Shared(double interval) : interval_s(interval) {}
 
   const double interval_s;
-  const util::Stopwatch clock;
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
   std::vector<RankState> own;
+  double now_s = 0;
   bool posted = false;
   bool asks = false;
   bool stop = false;
   bool ended = false;
   std::optional<News> news;
-  double news_at = 0;
+  double news_at_s = 0;
 
   void run(Side side) {
     std::unique_lock lock(mutex);
@@ -152,12 +151,13 @@ struct StallExchange::Shared {
       if (posted) {
         const std::vector<RankState> said = own;
         const bool asked = asks;
+        const double at_s = now_s;
         posted = false;
         lock.unlock();
-        News heard = side.trade(said, asked);
+        News heard = side.trade(said, asked, at_s);
         lock.lock();
         news = asked ? std::optional(std::move(heard)) : std::nullopt;
-        news_at = clock.seconds();
+        news_at_s = at_s;
       }
       const bool asked = asks;
       changed.wait_for(lock, seconds(interval_s), [&] { return stop || asks != asked; });
@@ -183,17 +183,18 @@ StallExchange::~StallExchange() {
   shared_->changed.wait_for(lock, seconds(kLongestFarewell), [&] { return shared_->ended; });
 }
 
-void StallExchange::post(std::vector<RankState> own, bool asks) {
+void StallExchange::post(std::vector<RankState> own, bool asks, double now_s) {
   const std::scoped_lock lock(shared_->mutex);
   shared_->own = std::move(own);
   shared_->asks = asks;
+  shared_->now_s = now_s;
   shared_->posted = true;
   shared_->changed.notify_all();
 }
 
-std::optional<StallExchange::News> StallExchange::news() const {
+std::optional<StallExchange::News> StallExchange::news(double now_s) const {
   const std::scoped_lock lock(shared_->mutex);
-  const double age = shared_->clock.seconds() - shared_->news_at;
+  const double age = now_s - shared_->news_at_s;
   return age <= kIntervalsOfSilence * shared_->interval_s ? shared_->news : std::nullopt;
 }
 

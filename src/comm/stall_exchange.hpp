@@ -40,10 +40,11 @@ class StallExchange {
   StallExchange(const StallExchange&) = delete;
   StallExchange& operator=(const StallExchange&) = delete;
 
-  /// What this node has to say, and whether it asks.  Does not wait.
-  void post(std::vector<RankState> own, bool asks);
+  /// What this node has to say at the time `now_s`, and whether it asks.  Does not wait.  Times are the
+  /// caller's, in seconds, and stand still while the process does.
+  void post(std::vector<RankState> own, bool asks, double now_s);
   /// The answers to what was asked; nothing before there can be any, or when the directory does not answer.
-  std::optional<News> news() const;
+  std::optional<News> news(double now_s) const;
 
  private:
   struct Shared;

@@ -59,7 +59,7 @@ class Watchdog::Thread {
   Thread& operator=(const Thread&) = delete;
 
   void set_directory(const std::filesystem::path& directory) {
-    if (setup_.nodes.size() < 2) return;
+    if (setup_.nodes.size() < 2 || setup_.timeout == 0) return;
     const std::scoped_lock lock(mutex_);
     exchange_.emplace(StallExchange::Setup{directory, setup_.ranks.front(), setup_.nodes,
                                            setup_.timeout * kIntervalInTimeout});
@@ -137,15 +137,18 @@ class Watchdog::Thread {
     return true;
   }
 
-  // A node asks the others long before it has to judge.
+  // A node asks the others long before it has to judge; one whose reporter has changed asks anew.
   void judge() {
     std::vector<RankState> all = states();
     const double here = stalled_for(all);
     const bool reports = is_reporter();
     const std::scoped_lock lock(mutex_);
-    if (exchange_ && reports) exchange_->post(all, here >= setup_.timeout / 2);
+    const bool asks = reports && here >= setup_.timeout / 2;
+    if (!asks) asks_since_ = clock_;
+    if (exchange_ && reports) exchange_->post(all, asks, clock_);
     if (here < setup_.timeout) warned_ = false;
     if (here < setup_.timeout || !reports) return;
+    if (exchange_ && clock_ - asks_since_ < setup_.timeout / 2) return;
     const Hearsay hearsay = hear(all);
     const double everywhere = stalled_for(all);
     if (everywhere < setup_.timeout) return;  // this node only waits
@@ -163,7 +166,7 @@ class Watchdog::Thread {
   // Adds the other nodes' ranks to this node's.
   Hearsay hear(std::vector<RankState>& all) const {
     if (!exchange_) return {};
-    if (const std::optional<StallExchange::News> news = exchange_->news()) {
+    if (const std::optional<StallExchange::News> news = exchange_->news(clock_)) {
       all.insert(all.end(), news->others.begin(), news->others.end());
       return {news->turn, ""};
     }
@@ -187,6 +190,7 @@ class Watchdog::Thread {
   std::vector<pollfd> polled_;  // the request to stop, then each process of the node
   std::mutex mutex_;            // guards what follows
   std::optional<StallExchange> exchange_;
+  double asks_since_ = 0;  // of clock_
   bool warned_ = false;
   bool gave_up_ = false;
 

@@ -135,7 +135,7 @@ void add_checkpoint(OptionBinder bind, CheckpointSection& checkpoint) {
   bind("every_epochs", checkpoint.every_epochs, {0, kMaxEpochs},
        "epochs between checkpoints; 0: only at the end and on a stop");
   bind("every_steps", checkpoint.every_steps, {0, kMaxSteps}, "updates between further checkpoints; 0: off");
-  bind("keep", checkpoint.keep, {1, kMaxEpochs}, "newest checkpoints kept, besides the best");
+  bind("keep", checkpoint.keep, {1, kMaxEpochs}, "newest checkpoints kept, and what they call the best");
   bind("job_end_margin", checkpoint.job_end_margin, kSeconds,
        "seconds before a Slurm job's time limit at which the run stops; more where checkpoints take long");
 }

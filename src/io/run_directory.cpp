@@ -4,61 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
-#include <variant>
 
 #include "kolo/io/atomic_file.hpp"
 #include "kolo/io/descriptor.hpp"
 #include "kolo/util/error.hpp"
 #include "kolo/util/log.hpp"
 #include "kolo/util/strings.hpp"
+#include "run_start.hpp"
 
 namespace kolo::io {
 namespace {
 
 namespace fs = std::filesystem;
 using config::Resume;
-
-/// Empty where there is no directory; a directory that cannot be listed is an error, not an empty one.
-std::vector<fs::path> entries_of(const fs::path& directory) {
-  std::error_code failed;
-  std::vector<fs::path> entries;
-  for (fs::directory_iterator it(directory, failed), end; !failed && it != end; it.increment(failed))
-    entries.push_back(it->path());
-  if (failed && failed != std::errc::no_such_file_or_directory)
-    throw CheckpointError(fmt::format("cannot list '{}': {}", directory.string(), failed.message()),
-                          "check its permissions");
-  return entries;
-}
-
-std::vector<fs::path> checkpoints_in(const fs::path& directory) {
-  std::vector<std::pair<std::int64_t, fs::path>> found;
-  for (const fs::path& entry : entries_of(directory))
-    if (const auto step = checkpoint_step(entry.filename().string())) found.emplace_back(*step, entry);
-  std::sort(found.rbegin(), found.rend());
-  std::vector<fs::path> paths;
-  for (auto& [step, path] : found)
-    paths.push_back(std::move(path));
-  return paths;
-}
-
-bool holds_hdf5(const fs::path& directory) {
-  const std::vector<fs::path> entries = entries_of(directory);
-  return std::any_of(entries.begin(), entries.end(), [](const fs::path& entry) {
-    return entry.extension() == ".h5" && !entry.filename().string().starts_with('.');
-  });
-}
-
-[[noreturn]] void throw_no_checkpoint(const fs::path& run) {
-  throw CheckpointError(
-      fmt::format("run directory '{}' has no checkpoint to resume from; expected checkpoints/step_*.h5",
-                  run.string()),
-      "check --run-dir; --resume auto begins a new run where there is none");
-}
 
 void require_directory(const fs::path& path) {
   std::error_code failed;
@@ -71,64 +31,20 @@ void require_directory(const fs::path& path) {
 
 void create(const fs::path& path) {
   std::error_code failed;
-  const bool is_new = fs::create_directories(path, failed);
+  std::vector<fs::path> missing;
+  for (fs::path at = fs::absolute(path).lexically_normal();
+       !fs::exists(at, failed) && !failed && at.has_filename(); at = at.parent_path())
+    missing.push_back(at);
+  fs::create_directories(path, failed);
   if (failed)
     throw ConfigError(
         fmt::format("run directory '{}' cannot be created: {}", path.string(), failed.message()),
         "give a directory you may write with --run-dir");
-  if (!is_new) return;
   // What is in it is worth nothing after a power cut if its own name is not on disk.  A parent that may not
   // be opened is not this run's to keep.
-  const fs::path absolute = fs::absolute(path, failed);
-  if (const Descriptor parent = open_descriptor(absolute.parent_path(), O_RDONLY | O_DIRECTORY))
-    sync_descriptor(parent.get());
-}
-
-std::int64_t rows_of(const fs::path& csv) {
-  std::ifstream file(csv);
-  std::int64_t lines = 0;
-  for (std::string line; std::getline(file, line);)
-    ++lines;
-  return std::max<std::int64_t>(lines - 1, 0);
-}
-
-bool ended_with_checkpoint(const fs::path& summary) {
-  std::ifstream file(summary);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return false;
-  const auto code = json.find("exit_code");
-  return code != json.end() &&
-         (*code == static_cast<int>(ExitCode::finished) || *code == static_cast<int>(ExitCode::resumable));
-}
-
-// The first epoch's row is written before its checkpoint, so a run killed in between has one row and none; a
-// second row, or an end in order, means that there was a checkpoint.
-void require_never_had_checkpoint(const fs::path& run) {
-  const std::int64_t rows = rows_of(run / "metrics.csv");
-  const bool ended = ended_with_checkpoint(run / "summary.json");
-  if (rows < 2 && !ended) return;
-  throw CheckpointError(
-      fmt::format(
-          "run directory '{}' holds {} but no checkpoint to resume from; expected checkpoints/step_*.h5",
-          run.string(), ended ? "a run that ended in order" : fmt::format("metrics of {} epochs", rows)),
-      "put its checkpoints back, or give another --run-dir for a new run");
-}
-
-Start decide(const fs::path& run, const fs::path& checkpoint_directory, Resume resume) {
-  const bool has_checkpoint = !checkpoints_in(checkpoint_directory).empty();
-  const bool has_other = !has_checkpoint && holds_hdf5(checkpoint_directory);
-  std::error_code unknown;
-  if (resume == Resume::off && (has_checkpoint || has_other || fs::exists(run / "config.ini", unknown)))
-    throw ConfigError(fmt::format("run directory '{}' already holds a run", run.string()),
-                      "add --resume auto to go on with it, or give another --run-dir for a new one");
-  if (resume == Resume::required && !has_checkpoint) throw_no_checkpoint(run);
-  if (has_other)
-    throw CheckpointError(
-        fmt::format("'{}' holds .h5 files, but no step_*.h5 to resume from", checkpoint_directory.string()),
-        "give the checkpoint its name back, step_<nine digits>.h5 (kolo inspect tells the step), or give "
-        "another --run-dir for a new run");
-  if (!has_checkpoint) require_never_had_checkpoint(run);
-  return has_checkpoint ? Start::resumed : Start::fresh;
+  for (const fs::path& made : missing)
+    if (const Descriptor parent = open_descriptor(made.parent_path(), O_RDONLY | O_DIRECTORY))
+      sync_descriptor(parent.get());
 }
 
 /// What a link in the same directory points at; nothing if it does not exist.
@@ -153,49 +69,13 @@ nlohmann::ordered_json json_of(const std::optional<T>& value) {
 
 }  // namespace
 
-std::string checkpoint_name(std::int64_t step) { return fmt::format("step_{:09}.h5", step); }
-
-std::optional<std::int64_t> checkpoint_step(std::string_view name) {
-  constexpr std::string_view kPrefix = "step_";
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  std::int64_t step = 0;
-  const char* digits = name.data() + kPrefix.size();
-  const std::from_chars_result result = std::from_chars(digits, name.data() + name.size(), step);
-  if (result.ec != std::errc{} || step < 0 || name != checkpoint_name(step)) return std::nullopt;
-  return step;
-}
-
-Checkpoint read_named_checkpoint(const fs::path& path) {
-  Checkpoint checkpoint = read_checkpoint(path);
-  const auto value = checkpoint.progress.find("step");
-  const auto* step = value == checkpoint.progress.end() ? nullptr : std::get_if<std::int64_t>(&value->second);
-  if (step == nullptr)
-    throw CheckpointError(fmt::format("'{}' has no /progress/step", path.string()),
-                          "a checkpoint of another program, or of another version of kolo");
-  if (path.filename() != checkpoint_name(*step))
-    throw CheckpointError(fmt::format("'{}' holds step {}, not that of its name", path.string(), *step),
-                          fmt::format("its name should be {}: rename it", checkpoint_name(*step)));
-  return checkpoint;
-}
-
-std::optional<std::string> stored_deck(const fs::path& run) {
-  for (const fs::path& path : checkpoints_in(run / "checkpoints")) {
-    try {
-      return read_named_checkpoint(path).config;
-    } catch (const CheckpointError&) {
-      // Said when the run goes on from the one before.
-    }
-  }
-  return std::nullopt;
-}
-
 RunDirectory::RunDirectory(fs::path path, Resume resume) : path_(std::move(path)) {
   require_directory(path_);
   std::error_code unknown;
   if (resume == Resume::required && !fs::exists(path_, unknown)) throw_no_checkpoint(path_);
   create(path_);
   lock_.emplace(path_ / ".lock");
-  start_ = decide(path_, checkpoint_directory(), resume);
+  start_ = decide_start(path_, checkpoint_directory(), resume);
   create(checkpoint_directory());
 }
 
@@ -229,8 +109,10 @@ void RunDirectory::update_last(const fs::path& checkpoint) {
 
 void RunDirectory::update_best(const fs::path& checkpoint) { atomic_symlink(checkpoint, best_link()); }
 
-void RunDirectory::keep_best_of(const fs::path& checkpoint) {
-  if (const auto best = target_of(best_link())) best_of_[checkpoint] = *best;
+std::optional<fs::path> RunDirectory::best() const { return target_of(best_link()); }
+
+void RunDirectory::keep_best_of(const fs::path& checkpoint, const fs::path& best) {
+  best_of_[checkpoint] = best;
 }
 
 void RunDirectory::prune_old(std::int64_t keep) {

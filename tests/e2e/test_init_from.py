@@ -50,8 +50,10 @@ class InitFrom(harness.KoloTest):
                                "run.progress": "plain", "run.progress_seconds": 0.001})
         start = self.dir / "second" / "checkpoints" / "step_000000000.h5"
         job.wait_for_line(r"epoch \d+/")
-        while not start.exists():  # it is written beside the training
-            self.pause(0.01)
+        for _ in range(1000):  # it is written beside the training
+            if start.exists():
+                break
+            self.pause(0.05)
         for pid in job.processes():
             os.kill(pid, signal.SIGKILL)
         job.finish(killed=True)

@@ -9,7 +9,13 @@ namespace kolo::app {
 /// "rank 1 on node7: ", or nothing in a run of one rank.
 std::string name_rank(const RunContext& run, int rank);
 
-/// Prints the error line and its hint, and puts them into the log and summary.json.  Any thread.
+/// The error line and its hint on standard error, in one piece.  Any thread, as all of these.
+void print_error_line(const RunContext& run, const util::ErrorText& failure);
+/// summary.json of a run that owns its directory; failing to write it is not worth a word.
+void note_in_summary(const RunContext& run, const util::ErrorText& failure);
+/// What print_error_line() says, in log.txt.
+void log_failure(const util::ErrorText& failure);
+/// All three.
 void print_failure(const RunContext& run, const util::ErrorText& failure);
 
 }  // namespace kolo::app

@@ -27,6 +27,9 @@ void adopt_global_batch(config::Config& config, std::int64_t global_batch, std::
 /// "4 + 2", "4 x 1" for ranks that take turns.  Sums over ranks depend on it.
 std::string describe_layout(const std::vector<std::string>& hosts);
 
+/// Each kind of processor once, in the order of the ranks.
+std::string name_processors(const std::vector<std::string>& of_ranks);
+
 /// One line for each thing that keeps the resumed run from being bit-exact; empty when it will be.
 std::vector<std::string> inexact_because(const train::RunIdentity& stored, const train::RunIdentity& now);
 

@@ -137,7 +137,7 @@ struct MemorySection {
 struct CheckpointSection {
   std::int64_t every_epochs = 1;  ///< 0: only at the end and on a stop
   std::int64_t every_steps = 0;   ///< 0: off
-  std::int64_t keep = 2;          ///< newest ones kept, besides the best
+  std::int64_t keep = 2;          ///< newest ones kept, and what they call the best
   double job_end_margin = 60;     ///< seconds before the Slurm job's end at which the run stops
 
   bool operator==(const CheckpointSection&) const = default;

@@ -85,9 +85,10 @@ class RunDirectory {
   /// Point a link at a checkpoint.  Throw CheckpointError.
   void update_last(const std::filesystem::path& checkpoint);
   void update_best(const std::filesystem::path& checkpoint);
-  /// As long as `checkpoint` is kept, so is what best.h5 points at now: a run that has to go on from it finds
-  /// its best.
-  void keep_best_of(const std::filesystem::path& checkpoint);
+  /// What best.h5 points at, in this directory; nothing if there is no such link.
+  std::optional<std::filesystem::path> best() const;
+  /// As long as `checkpoint` is kept, so is `best`: a run that has to go on from it finds its best.
+  void keep_best_of(const std::filesystem::path& checkpoint, const std::filesystem::path& best);
   /// Removes all checkpoints but the newest `keep` (at least one), what they call the best (keep_best_of()),
   /// what last.h5 and best.h5 point at and those read_newest() found damaged (they do not count).  Failing to
   /// remove a file is a warning.

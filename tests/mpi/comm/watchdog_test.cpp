@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spawn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "kolo/comm/communicator.hpp"
+#include "kolo/util/time.hpp"
 #include "support/temp_dir.hpp"
 
 namespace kolo::comm::test {
@@ -119,6 +121,36 @@ TEST_F(WatchdogOverNodes, ANodeThatIsBusyHoldsNobodyUp) {
       << "what was written is removed when nobody asks any more";
 }
 
+/// Stops this process and lets it go on, from outside.
+void suspend_later(const std::string& after_s, const std::string& for_s) {
+  const std::string pid = std::to_string(getpid());
+  const std::string script =
+      "sleep " + after_s + "; kill -STOP " + pid + "; sleep " + for_s + "; kill -CONT " + pid;
+  const char* const arguments[] = {"sh", "-c", script.c_str(), nullptr};
+  pid_t child = 0;
+  ASSERT_EQ(posix_spawnp(&child, "sh", nullptr, nullptr, const_cast<char* const*>(arguments), environ), 0);
+}
+
+// While the job is suspended nobody answers; that must not look like a directory that does not.
+TEST_F(WatchdogOverNodes, ASuspendedJobThatGoesOnHoldsNobodyUp) {
+  if (world.size() != 2) GTEST_SKIP() << "two nodes show it";
+  const bool busy = world.rank() == 1;  // the one that waits has the first turn to speak
+  if (busy) pulse.enter(Phase::checkpoint);
+  {
+    Watchdog watchdog(board, setup, report.callbacks());
+    watchdog.set_directory(directory);
+    suspend_later("4", "3");
+    const util::Stopwatch watch;
+    while (watch.seconds() < 9) {
+      sleep_s(0.02);
+      if (busy) pulse.beat();
+    }
+    world.barrier();
+  }
+  EXPECT_EQ(report.warning, "");
+  EXPECT_EQ(report.last_word, "");
+}
+
 // All know who is behind, and one is the first to say so.
 TEST_F(WatchdogOverNodes, WhenNothingMovesTheOneBehindIsNamed) {
   const int last = world.size() - 1;
@@ -133,6 +165,17 @@ TEST_F(WatchdogOverNodes, WhenNothingMovesTheOneBehindIsNamed) {
             "rank " + std::to_string(last) + " on " + host(last) + " (step 1, backward) does not get on");
   EXPECT_EQ(report.turn, world.rank());
   EXPECT_EQ(report.warning, world.rank() == 0 ? report.last_word : "");
+}
+
+// With comm.timeout = 0 nobody judges, so nobody needs to ask.
+TEST_F(WatchdogOverNodes, WithoutATimeoutNothingIsTraded) {
+  setup.timeout = 0;
+  {
+    Watchdog watchdog(board, setup, report.callbacks());
+    watchdog.set_directory(directory);
+    world.barrier();
+  }
+  EXPECT_FALSE(report.gave_up());
 }
 
 // A directory that hangs: here the file to be written is a pipe that nobody reads.

@@ -22,6 +22,11 @@ TEST(Layout, SaysHowManyRanksEachNodeHas) {
   EXPECT_EQ(describe_layout({"a", "a", "b", "b", "c"}), "2 x 2 + 1");
 }
 
+TEST(Resume, NamesEachKindOfProcessorOnce) {
+  EXPECT_EQ(name_processors({"a", "a"}), "a");
+  EXPECT_EQ(name_processors({"a", "b", "a"}), "a and b");
+}
+
 TEST(Resume, NamesEverythingThatChangesTheNumbers) {
   train::RunIdentity stored;
   stored.layout = "4";

@@ -283,9 +283,9 @@ TEST(RunDirectory, PruningKeepsTheBestOfEachThatIsKept) {
   const TempDir dir;
   RunDirectory run = with_steps(dir / "run", {1, 2, 3, 4});
   run.update_best(run.checkpoint_path(2));
-  run.keep_best_of(run.checkpoint_path(3));
+  run.keep_best_of(run.checkpoint_path(3), run.checkpoint_path(2));
   run.update_best(run.checkpoint_path(4));
-  run.keep_best_of(run.checkpoint_path(4));
+  run.keep_best_of(run.checkpoint_path(4), *run.best());
   run.prune_old(2);
   EXPECT_EQ(names(run.checkpoints()),
             (std::vector<std::string>{"step_000000004.h5", "step_000000003.h5", "step_000000002.h5"}));
@@ -333,6 +333,34 @@ TEST(RunDirectory, AutoBeginsAnewOnlyWhereThereNeverWasACheckpoint) {
   for (const char* code : {"0", "75"})
     EXPECT_THAT(starting("epoch,loss\n1,0.5\n", std::string("{\"exit_code\": ") + code + "}"),
                 HasSubstr("a run that ended in order but no checkpoint"));
+}
+
+// When the first checkpoint comes is the deck's to say.
+TEST(RunDirectory, AutoKnowsFromTheDeckWhenThereMustHaveBeenACheckpoint) {
+  const auto begins_anew = [](const std::string& deck, int epochs) {
+    const TempDir dir;
+    std::filesystem::create_directory(dir / "run");
+    write_file(dir / "run" / "config.ini", deck);
+    std::string csv = "epoch,step,loss\n";
+    for (int epoch = 1; epoch <= epochs; ++epoch)
+      csv += std::to_string(epoch) + ',' + std::to_string(10 * epoch) + ",0.5\n";
+    write_file(dir / "run" / "metrics.csv", csv);
+    try {
+      return RunDirectory(dir / "run", config::Resume::automatic).start() == Start::fresh;
+    } catch (const CheckpointError&) {
+      return false;
+    }
+  };
+  const std::string rare = "[checkpoint]\nevery_epochs = 5\n", none = "[checkpoint]\nevery_epochs = 0\n";
+  const std::string val = "[data]\nval_fraction = 0.1\n", steps = "every_steps = 25\n";
+  EXPECT_TRUE(begins_anew(rare, 5));
+  EXPECT_FALSE(begins_anew(rare, 6));
+  EXPECT_TRUE(begins_anew(none, 100));
+  EXPECT_TRUE(begins_anew(none + val, 1));
+  EXPECT_FALSE(begins_anew(none + val, 2));
+  EXPECT_TRUE(begins_anew(none + steps, 2));
+  EXPECT_FALSE(begins_anew(none + steps, 3));
+  EXPECT_FALSE(begins_anew("not a deck", 2));
 }
 
 TEST(RunDirectory, TemporaryFilesOfDeadProcessesAreRemoved) {
