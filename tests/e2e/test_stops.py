@@ -203,14 +203,14 @@ class Impatience(Stops):
         self.signal_twice(signal.SIGTERM, "0:checkpoint:2:hang")
 
     def test_second_int_ends_a_run_held_in_fsync(self):
-        self.signal_twice(signal.SIGINT, "0:fsync:12:hang")
+        self.signal_twice(signal.SIGINT, "0:fsync:14:hang")
 
     def test_second_term_ends_a_run_held_in_rename(self):
         self.signal_twice(signal.SIGTERM, "0:rename:7:hang")
 
     def test_launcher_that_is_told_to_stop(self):
         # It passes both on as TERM and kills a second later: in the evaluation there is time to stop in order, in fsync not.
-        for number, fault in ((signal.SIGTERM, LONG_EVALUATION), (signal.SIGINT, "0:fsync:12:hang")):
+        for number, fault in ((signal.SIGTERM, LONG_EVALUATION), (signal.SIGINT, "0:fsync:14:hang")):
             with self.subTest(number.name):
                 job = self.start_with(fault, run=number.name, env={"OMPI_MCA_odls_base_sigkill_timeout": "1"})
                 job.wait_for_line(r"epoch 1/\d+  step 1[4-9]/")
