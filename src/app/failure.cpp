@@ -27,11 +27,15 @@ std::string name_rank(const RunContext& run, int rank) {
   return "rank " + std::to_string(rank) + " on " + run.mpi->hosts()[static_cast<std::size_t>(rank)] + ": ";
 }
 
-void print_error_line(const RunContext& run, const util::ErrorText& failure) {
-  const std::string text = (run.shows_bar ? "\n" : "") + render(failure);
+void write_to_standard_error(const RunContext& run, const std::string& text) {
+  const std::string piece = (run.shows_bar ? "\n" : "") + text;
   // One write, so that lines of other programs cannot come between.  Standard output is left alone: every
   // line there was flushed, and whoever holds it may be what hangs.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, piece.data(), piece.size());
+}
+
+void print_error_line(const RunContext& run, const util::ErrorText& failure) {
+  write_to_standard_error(run, render(failure));
 }
 
 void note_in_summary(const RunContext& run, const util::ErrorText& failure) {

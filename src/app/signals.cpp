@@ -84,8 +84,9 @@ void restore_signal_handlers() {
 }
 
 void explain_bus_errors(std::string who, const comm::NodeBoard& board) {
+  // After an end of line: by then there may be a progress bar.
   bus_error_words = {
-      "kolo: error[3]: " + std::move(who) +
+      "\nkolo: error[3]: " + std::move(who) +
           "memory that stands for a file is gone: a data file became shorter while it was in use, or "
           "/dev/shm is full\n",
       &board};

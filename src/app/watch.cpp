@@ -1,7 +1,6 @@
 #include "kolo/app/watch.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -81,11 +80,9 @@ void on_give_up(const RunContext& run, const std::string& message, const std::ve
 }
 
 void warn(const RunContext& run, const std::string& message) {
-  const std::string line = fmt::format("{}kolo: warning: {}: nothing moved for {:g} s (comm.timeout)\n",
-                                       run.shows_bar ? "\n" : "", message, run.loaded.config.comm.timeout);
-  util::finishes_within(kWordsSeconds, [line] {
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-  });
+  const std::string line = fmt::format("kolo: warning: {}: nothing moved for {:g} s (comm.timeout)\n",
+                                       message, run.loaded.config.comm.timeout);
+  util::finishes_within(kWordsSeconds, [&run, line] { write_to_standard_error(run, line); });
 }
 
 }  // namespace

@@ -158,6 +158,7 @@ class LostData(Faults):
                 os.truncate(images, 16)
                 result = job.finish(killed=True)
                 self.require_error(result, 3, "a data file became shorter while it was in use")
+                self.assertIn("\nkolo: error[3]: ", result.err)  # not behind a progress bar
                 images.write_bytes(content)
 
 
