@@ -13,6 +13,17 @@ namespace {
 using config::Config;
 using config::OptimizerName;
 
+/// The training ends on all ranks with an error of divergence that says `what`.
+void expect_divergence(Training& training, const std::string& what) {
+  try {
+    training.run();
+    FAIL() << "an error was expected";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::diverged);
+    EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+  }
+}
+
 TEST(Trainer, ErrorInOneRanksBackwardReachesAllRanks) {
   Config config = small_config();
   Training training(config, MPI_COMM_WORLD);
@@ -40,14 +51,7 @@ TEST(Trainer, NonFiniteGradientOnOneRankStopsAllWithItsName) {
     at::Tensor parameter = training.replica().network().parameters().front();
     parameter.register_hook([](const at::Tensor& gradient) { return gradient * std::nanf(""); });
   }
-  try {
-    training.run();
-    FAIL() << "an error was expected";
-  } catch (const comm::AgreedError& error) {
-    EXPECT_EQ(error.code(), ExitCode::diverged);
-    EXPECT_NE(std::string(error.what()).find("step 1: the gradient of fc1.weight"), std::string::npos)
-        << error.what();
-  }
+  expect_divergence(training, "step 1: the gradient of fc1.weight");
 }
 
 TEST(Trainer, WeightsThatTheLastUpdateMadeInfiniteEndTheRun) {
@@ -55,13 +59,7 @@ TEST(Trainer, WeightsThatTheLastUpdateMadeInfiniteEndTheRun) {
   config.optimizer.lr = 3e38;  // every gradient of the only step is finite
   config.train.max_steps = 1;
   Training training(config, MPI_COMM_WORLD);
-  try {
-    training.run();
-    FAIL() << "an error was expected";
-  } catch (const comm::AgreedError& error) {
-    EXPECT_EQ(error.code(), ExitCode::diverged);
-    EXPECT_NE(std::string(error.what()).find("after step 1"), std::string::npos) << error.what();
-  }
+  expect_divergence(training, "after step 1");
 }
 
 // Otherwise every resumed run would end the same way again, and the good checkpoints be gone.
@@ -75,14 +73,7 @@ TEST(Trainer, OfWeightsThatAreNotFiniteThereIsNoCheckpoint) {
     config.train.on_nonfinite = action;
     Training training(config, MPI_COMM_WORLD);
     const std::int64_t steps = training.geometry().steps_per_epoch();
-    try {
-      training.run();
-      FAIL() << "an error was expected";
-    } catch (const comm::AgreedError& error) {
-      EXPECT_EQ(error.code(), ExitCode::diverged);
-      const std::string what = "after step " + std::to_string(steps + 1) + ": fc1.weight is not finite";
-      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-    }
+    expect_divergence(training, "after step " + std::to_string(steps + 1) + ": fc1.weight is not finite");
     if (training.world().rank() == 0) {
       EXPECT_EQ(static_cast<std::int64_t>(training.recorder.checkpoints.size()), steps);
     }
@@ -95,13 +86,7 @@ TEST(Trainer, AnEpochWithoutOneUpdateEndsTheRun) {
   Training training(config, MPI_COMM_WORLD);
   at::Tensor parameter = training.replica().network().parameters().front();
   parameter.register_hook([](const at::Tensor& gradient) { return gradient * std::nanf(""); });
-  try {
-    training.run();
-    FAIL() << "an error was expected";
-  } catch (const comm::AgreedError& error) {
-    EXPECT_EQ(error.code(), ExitCode::diverged);
-    EXPECT_NE(std::string(error.what()).find("epoch 1: not one of"), std::string::npos) << error.what();
-  }
+  expect_divergence(training, "epoch 1: not one of");
 }
 
 TEST(Trainer, SkipsNonFiniteStepsWhenAskedTo) {
